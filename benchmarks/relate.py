@@ -1,9 +1,9 @@
 """How well relate judges labelled pairs, the contribution of each part, and the cost.
 
 The weights were fitted to `pairs`: its own score says little; `folds` is each fifth judged by
-weights that were fitted to the other four. No weights were fitted to `unseen`, `kinds_held` or
-`two_clauses`, which a written rule generates (`benchmarks/two_clauses.py`). The thresholds of
-`judge.py` were chosen with the scores of `unseen` and `two_clauses` in view.
+weights that were fitted to the other four. No weights were fitted to `unseen`, `kinds_held`,
+`plain_held` or `two_clauses`, which a written rule generates (`benchmarks/two_clauses.py`). The
+thresholds of `judge.py` were chosen with the scores of `unseen` and `two_clauses` in view.
 """
 
 import json
@@ -20,7 +20,8 @@ from benchmarks.measure import sized, spread, timed
 from lamplighter.domain import relate
 from lamplighter.domain.relate import Analysis
 from lamplighter.domain.relate.analysis import Clause, ClauseWord
-from lamplighter.domain.relate.judge import Weights, judge
+from lamplighter.domain.relate.features import Weights
+from lamplighter.domain.relate.judge import judge
 from lamplighter.domain.text import comparison_key
 
 Pair = dict[str, Any]
@@ -40,6 +41,7 @@ def run() -> dict[str, Any]:
         "outcomes": _score(fit.pairs("outcomes"), _by()),
         "two_clauses": _score(fit.pairs("two_clauses"), _by()),
         "kinds_held": _score(fit.pairs("kinds_held"), _by()),
+        "plain_held": _score(fit.pairs("plain_held"), _by()),
         "strangers": _strangers(seen),
         "ablation": {name: _score(seen, _by(without)) for name, without in WITHOUT.items()},
         "cost": _cost(seen),

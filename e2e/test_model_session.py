@@ -33,6 +33,8 @@ class Stage:
         self.done = threading.Event()
 
     def __call__(self, asked: Asked) -> Turn:
+        if not any(tool["name"] == "run_action" for tool in asked.body["tools"]):
+            return says("Nothing to report.", usage=USED)  # a scheduled round beside the session
         if asked.turn == 0:
             return uses("look", {"service": "caddy"}, saying="I look at caddy first.", usage=USED)
         if asked.turn == 1:

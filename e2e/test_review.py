@@ -84,9 +84,10 @@ def test_reviews_appear_live_and_are_resolved_by_keys(page: Page, app: App) -> N
 
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("deletion")).to_have_text("60s")
+    old, new = (page.get_by_role("region", name=name) for name in ("Old memory", "New memory"))
+    expect(old.get_by_role("deletion")).to_have_text("60s")
     page.keyboard.press("a")
-    expect(page.get_by_role("insertion")).to_have_text("200")
+    expect(new.get_by_role("insertion")).to_have_text("200")
     page.keyboard.press("d")
     expect(page.get_by_role("region", name="Decision")).to_be_visible()
     page.keyboard.press("u")

@@ -99,6 +99,9 @@ _BESIDE: Final = {
     "directive": ("bindpw ", _made(14)),
     "php-constant": ("define( 'DB_PASSWORD', '", _made(20), "' );"),
     "sql-password": ("CREATE USER app WITH PASSWORD '", _made(14), "'"),
+    "session-cookie": ("Cookie: a=1; sessionid=", _made(32), "; theme=dark"),
+    "url-user-token": ("https://", _made(36), "@github.com/me/app.git"),
+    "encoded-assignment": ("https://nas/?next=password%3D", _made(14), "%26page"),
     "url-password": ("postgres://app:", _made(12), "@db/app"),
 }
 EXAMPLES: Final = {kind: ("", prefix + rest, "") for kind, (prefix, rest) in _PREFIXED.items()} | {

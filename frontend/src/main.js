@@ -59,7 +59,7 @@ const reload = () => location.reload()
 const refused = reloadOnLogout({ reload, storage: tabStorage })
 /** @type {(act: number, path: string) => void} */
 let note = () => {}
-const api = createApi({ refused, acted: (act, path) => note(act, path) })
+const api = createApi({ refused, acted: (actId, path) => note(actId, path) })
 const feed = createFeed({ changes: (after) => api.get("/changes", { after, limit: 500 }), refused })
 feed.state = add("live", feed.state)
 
@@ -75,11 +75,11 @@ const stores = {
   live: feed.state,
 }
 const strips = add("heartbeats", heartbeats({ api }))
-const { router, toasts: toaster, confirm: asker, requests: asked, services: known } = stores
+const { router, toasts: toaster, confirm: asker, requests: requestStore, services: serviceStore } = stores
 const waiting = add("approvals", approvals({ api, feed, confirm: asker, toasts: toaster }))
 Object.assign(stores, { approvals: waiting })
 const stopping = add("halt", halt({ api, confirm: asker, toasts: toaster }))
-const lists = {
+const listStores = {
   memories: add("memories", memories({ api, feed, router })),
   sessions: add("sessions", sessions({ api, feed, router })),
   reviews: add("reviews", reviews({ api, feed, router })),
@@ -92,7 +92,7 @@ const details = {
   supervisor: leader,
   memory: add(
     "memory",
-    memory({ api, memories: lists.memories, drafts: unsaved, conflict: clashing, toasts: toaster }),
+    memory({ api, memories: listStores.memories, drafts: unsaved, conflict: clashing, toasts: toaster }),
   ),
   overview: add(
     "overview",
@@ -100,7 +100,7 @@ const details = {
       api,
       feed,
       supervisor: leader,
-      reviews: lists.reviews,
+      reviews: listStores.reviews,
       approvals: waiting,
       halt: stopping,
       clock: stores.clock,
@@ -114,14 +114,14 @@ acts.onUndone(async ({ memory_id: id }) => {
   const row = id === null ? null : await api.get(`/memories/${id}`).catch(() => null)
   if (row) await details.memory.accept(row)
 })
-note = (act, path) => acts.note(act, path)
+note = (actId, path) => acts.note(actId, path)
 add("steps", steps({ api, memory: details.memory, toasts: toaster, journal: acts }))
 add("whatIf", whatIf({ api }))
 add("login", login({ api, reload, toasts: toaster }))
 add(
   "rowEdit",
   rowEdit({
-    memories: lists.memories,
+    memories: listStores.memories,
     memory: details.memory,
     router,
     toasts: toaster,
@@ -133,7 +133,7 @@ add(
   "curate",
   curate({
     api,
-    memories: lists.memories,
+    memories: listStores.memories,
     shown: details.memory,
     confirm: asker,
     toasts: toaster,
@@ -142,14 +142,17 @@ add(
 )
 const writing = add(
   "addMemory",
-  addMemory({ api, memories: lists.memories, toasts: toaster, journal: acts, storage, unsaved }),
+  addMemory({ api, memories: listStores.memories, toasts: toaster, journal: acts, storage, unsaved }),
 )
-const running = add("runNow", runNow({ requests: asked, services: known, engines: stores.engines, toasts: toaster }))
+const running = add(
+  "runNow",
+  runNow({ requests: requestStore, services: serviceStore, engines: stores.engines, toasts: toaster }),
+)
 const keyboard = add("keys", keys({ commands: () => commands, storage }))
 const finder = add(
   "palette",
   palette({
-    ...{ api, commands: () => commands, router, services: known, runNow: running, storage },
+    ...{ api, commands: () => commands, router, services: serviceStore, runNow: running, storage },
     ...{ approvals: waiting, decide: waiting.decide.bind(waiting), row: rowActions },
     catalog: async () => (await api.get("/settings")).settings,
   }),
@@ -169,7 +172,7 @@ Alpine.magic("fmt", () => vocabulary)
 const vocabulary = words(stores)
 directives(Alpine)
 pages(Alpine)
-visits({ Alpine, feed, late: coming, halt: stopping, heartbeats: strips, ui, ...stores, ...lists, ...details })
+visits({ Alpine, feed, late: coming, halt: stopping, heartbeats: strips, ui, ...stores, ...listStores, ...details })
 
 document.addEventListener("click", (click) => {
   const link = inner(click)
@@ -198,7 +201,7 @@ async function fetchLate() {
   const pages = latePages({
     ...{ Alpine, add, api, feed, storage, unsaved, vocabulary, journal: acts, heartbeats: strips },
     ...stores,
-    ...lists,
+    ...listStores,
     ...details,
   })
   commands = registry({ ...early, ...more }, byName)

@@ -28,16 +28,17 @@ export function barPath(beats, state) {
 /** Latency of the first check as a line from 0, with a gap where no latency was measured. @param {Beat[]} beats */
 export function sparkPath(beats) {
   const [check] = beats.map((beat) => beat.check).sort()
-  const most = 1.5 * Math.max(1, ...beats.map((beat) => (beat.check === check && beat.ms) || 0))
+  const maxMs = 1.5 * Math.max(1, ...beats.map((beat) => (beat.check === check && beat.ms) || 0))
   const first = SHOWN - beats.length
-  let pen = "M"
+  let command = "M"
   return beats
     .map((beat, n) => {
       if (beat.check !== check) return ""
       const { ms } = beat
-      const to = ms === null ? "" : `${pen}${(first + n) * STEP} ${(HIGH - 1 - (ms / most) * (HIGH - 2)).toFixed(1)}`
-      pen = ms === null ? "M" : "L"
-      return to
+      const segment =
+        ms === null ? "" : `${command}${(first + n) * STEP} ${(HIGH - 1 - (ms / maxMs) * (HIGH - 2)).toFixed(1)}`
+      command = ms === null ? "M" : "L"
+      return segment
     })
     .join("")
 }
@@ -47,16 +48,16 @@ export function beatsWords(beats) {
   const failed = beats.filter(({ state }) => state === "f")
   const n = beats.length
   if (!n) return t("common.beats_none")
-  const last = failed.at(-1)
+  const lastFailure = failed.at(-1)
   const silent = beats.filter(({ state }) => state === "m").length
-  if (!last) return silent ? t("common.beats_silent", { silent, n }) : t("common.beats_passed", { n })
-  return t("common.beats_failed", { bad: failed.length, n, at: clockSeconds(last.at) })
+  if (!lastFailure) return silent ? t("common.beats_silent", { silent, n }) : t("common.beats_passed", { n })
+  return t("common.beats_failed", { bad: failed.length, n, at: clockSeconds(lastFailure.at) })
 }
 
 /** A text for one result. @param {Beat} beat */
 export function beatWords({ at, state, ms, check }) {
-  const took = ms === null ? "" : `, ${t("common.ms", { n: String(Math.round(ms)) })}`
-  return `${clockSeconds(at)}: ${check} ${stateWords(state)}${took}`
+  const latency = ms === null ? "" : `, ${t("common.ms", { n: String(Math.round(ms)) })}`
+  return `${clockSeconds(at)}: ${check} ${stateWords(state)}${latency}`
 }
 
 /**
@@ -66,24 +67,24 @@ export function beatWords({ at, state, ms, check }) {
  */
 export function beatsView(el) {
   const bars = svg("svg", { class: "beats", viewBox: `0 0 ${SHOWN * STEP} ${HIGH}`, preserveAspectRatio: "none" })
-  const mark = svg("rect", { class: "beats-mark", width: String(STEP), height: String(HIGH), y: "0" })
+  const marker = svg("rect", { class: "beats-mark", width: String(STEP), height: String(HIGH), y: "0" })
   const paths = Object.fromEntries([..."pwfim"].map((state) => [state, svg("path", { "data-state": state })]))
-  const words = document.createElement("p")
+  const caption = document.createElement("p")
   const spark = el.hasAttribute("data-spark") ? sparkIn() : null
   /** @type {Beat[]} */
   let beats = []
   let chosen = NONE
-  bars.append(mark, ...Object.values(paths))
+  bars.append(marker, ...Object.values(paths))
   bars.setAttribute("role", "img")
   bars.setAttribute("tabindex", "0")
-  words.className = "strip-words"
-  el.append(bars, ...(spark ? [spark.svg] : []), words)
+  caption.className = "strip-words"
+  el.append(bars, ...(spark ? [spark.svg] : []), caption)
   bars.addEventListener("pointermove", ({ offsetX }) =>
     choose(Math.floor((offsetX / bars.clientWidth) * SHOWN) - (SHOWN - beats.length)),
   )
   bars.addEventListener("pointerleave", () => choose(NONE))
   bars.addEventListener("blur", () => choose(NONE))
-  bars.addEventListener("keydown", walk)
+  bars.addEventListener("keydown", onKey)
   return {
     /** @param {{beats: Beat[]} | null} row */
     show(row) {
@@ -91,28 +92,28 @@ export function beatsView(el) {
       for (const [state, path] of Object.entries(paths)) put(path, "d", barPath(beats, state))
       if (spark) put(spark.line, "d", sparkPath(beats))
       put(bars, "aria-label", row ? beatsWords(beats) : t("common.beats_loading"))
-      say(row !== null)
+      updateCaption(row !== null)
     },
   }
 
-  /** @param {boolean} [known] */
-  function say(known = true) {
-    const said = beats[chosen] ? beatWords(beats[chosen]) : known ? beatsWords(beats) : "\u00a0"
-    if (words.textContent !== said) words.textContent = said
-    put(mark, "x", String((SHOWN - beats.length + chosen) * STEP))
-    mark.toggleAttribute("data-on", Boolean(beats[chosen]))
+  /** @param {boolean} [isLoaded] */
+  function updateCaption(isLoaded = true) {
+    const captionText = beats[chosen] ? beatWords(beats[chosen]) : isLoaded ? beatsWords(beats) : "\u00a0"
+    if (caption.textContent !== captionText) caption.textContent = captionText
+    put(marker, "x", String((SHOWN - beats.length + chosen) * STEP))
+    marker.toggleAttribute("data-on", Boolean(beats[chosen]))
     el.toggleAttribute("data-chosen", Boolean(beats[chosen]))
   }
 
   /** @param {number} at */
   function choose(at) {
-    words.setAttribute("aria-live", at === NONE ? "off" : "polite")
+    caption.setAttribute("aria-live", at === NONE ? "off" : "polite")
     chosen = at < 0 ? NONE : at
-    say()
+    updateCaption()
   }
 
   /** @param {KeyboardEvent} event */
-  function walk(event) {
+  function onKey(event) {
     const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0
     if (!step || !beats.length) return
     event.preventDefault()

@@ -35,7 +35,9 @@ function heightOf(el, spec) {
   return parseFloat(getComputedStyle(el).getPropertyValue("--plot-height")) || spec.height || HEIGHT
 }
 
-const WHOLE = [1, 2, 5].flatMap((each) => [0, 1, 2, 3, 4, 5].map((power) => each * 10 ** power)).sort((a, b) => a - b)
+const WHOLE = [1, 2, 5]
+  .flatMap((factor) => [0, 1, 2, 3, 4, 5].map((power) => factor * 10 ** power))
+  .sort((a, b) => a - b)
 
 /**
  * The range of x: the first and last bar get space for their full width.
@@ -46,8 +48,8 @@ function spanOf(spec) {
   const { x, range } = spec
   if (range) return () => range
   if (!counted(spec) || x.length < 2) return undefined
-  const half = (x[1] - x[0]) / 2
-  return () => [x[0] - half, x[x.length - 1] + half]
+  const halfStep = (x[1] - x[0]) / 2
+  return () => [x[0] - halfStep, x[x.length - 1] + halfStep]
 }
 
 /** Whether the values are counts, whose ticks must be integers. @param {Spec} spec */
@@ -81,7 +83,7 @@ function options(el, spec) {
       { ...axis(color, bare, 70), values: moments, size: 26 },
       { ...axis(color, bare, 24), size: (_, labels) => axisWidth(labels), incrs: counted(spec) ? WHOLE : undefined },
     ],
-    series: [{}, ...spec.series.map((each) => seriesOf(each, color, spec.range !== undefined))],
+    series: [{}, ...spec.series.map((line) => seriesOf(line, color, spec.range !== undefined))],
     hooks: { draw: [(chart) => overlay(chart, spec, color)], setSelect: [(chart) => chosen(chart, choose)] },
   }
 }
@@ -106,16 +108,16 @@ const day = new Intl.DateTimeFormat("en-US", { day: "numeric", month: "short" })
 /**
  * Labels for times along an axis: the date at the start of a day, otherwise the time.
  * @param {uPlot} _
- * @param {number[]} splits
+ * @param {number[]} ticks
  * @param {number} __
  * @param {number} ___
- * @param {number} apart
+ * @param {number} stepSeconds
  */
-function moments(_, splits, __, ___, apart) {
-  return splits.map((seconds) => {
+function moments(_, ticks, __, ___, stepSeconds) {
+  return ticks.map((seconds) => {
     const time = new Date(seconds * 1_000)
-    if (apart >= 86_400 || time.getHours() + time.getMinutes() + time.getSeconds() === 0) return day.format(time)
-    return (apart < 60 ? toTheSecond : clock).format(time)
+    if (stepSeconds >= 86_400 || time.getHours() + time.getMinutes() + time.getSeconds() === 0) return day.format(time)
+    return (stepSeconds < 60 ? toTheSecond : clock).format(time)
   })
 }
 
@@ -182,11 +184,11 @@ function chosen(chart, choose) {
 function colorsOf(el) {
   const probe = document.createElement("i")
   el.append(probe)
-  const found = new Map()
+  const colors = new Map()
   for (const role of ["flame", "ink", "good", "warn", "bad", "line", "edge", "ink-3", "line-2"]) {
     probe.style.color = `var(--${role})`
-    found.set(role, getComputedStyle(probe).color)
+    colors.set(role, getComputedStyle(probe).color)
   }
   probe.remove()
-  return (/** @type {string} */ role) => found.get(role)
+  return (/** @type {string} */ role) => colors.get(role)
 }

@@ -22,7 +22,7 @@ export function plot(el) {
   let spec = null
   /** @type {import("./drawing.js").Drawing | null} */
   let drawing = null
-  let closed = false
+  let isClosed = false
   el.setAttribute("aria-hidden", "true")
   const resized = new ResizeObserver(() => drawing?.fit())
   const themed = new MutationObserver(redraw)
@@ -35,12 +35,12 @@ export function plot(el) {
     show(next) {
       const loading = spec === null
       spec = next
-      if (loading) import("./drawing.js").then(({ draw }) => !closed && begin(draw))
+      if (loading) import("./drawing.js").then(({ draw }) => !isClosed && begin(draw))
       else redraw()
     },
 
     close() {
-      closed = true
+      isClosed = true
       resized.disconnect()
       themed.disconnect()
       dark.removeEventListener("change", redraw)
@@ -61,5 +61,5 @@ export function plot(el) {
 
 /** The width of an axis, in pixels: that of its longest label. @param {string[] | null} labels */
 export function axisWidth(labels) {
-  return Math.max(34, 10 + 7 * Math.max(0, ...(labels ?? []).map((each) => each.length)))
+  return Math.max(34, 10 + 7 * Math.max(0, ...(labels ?? []).map((label) => label.length)))
 }

@@ -23,20 +23,20 @@ const CROSS = 3.5
  */
 export function timeChart(el) {
   const box = svg("svg", { class: "time-chart", role: "img", tabindex: "0" })
-  const words = document.createElement("p")
+  const caption = document.createElement("p")
   /** @type {TimeSpec | null} */
   let spec = null
   let plot = PLOT
   let chosen = -1
-  words.className = "strip-words num"
-  words.setAttribute("aria-live", "polite")
-  el.append(box, words)
+  caption.className = "strip-words num"
+  caption.setAttribute("aria-live", "polite")
+  el.append(box, caption)
   const resized = new ResizeObserver(() => draw())
   resized.observe(el)
   box.addEventListener("pointermove", ({ offsetX }) => spec && choose(spanAt(spec.spans, timeAt(offsetX))))
   box.addEventListener("pointerleave", () => choose(-1))
   box.addEventListener("blur", () => choose(-1))
-  box.addEventListener("keydown", walk)
+  box.addEventListener("keydown", onKey)
   return {
     /** @param {TimeSpec} next */
     show(next) {
@@ -67,31 +67,31 @@ export function timeChart(el) {
     if (!spec || !el.clientWidth) return
     const { lanes = [], spans, label } = spec
     plot = spans.length || !lanes.length ? PLOT : 0
-    const high = TOP + plot + AXIS + lanes.length * LANE
+    const chartHeight = TOP + plot + AXIS + lanes.length * LANE
     const top = niceTop(Math.max(0, ...spans.map(({ p50, p95 }) => Math.max(p50 ?? 0, p95 ?? 0))))
     const y = (/** @type {number} */ ms) => TOP + plot - (ms / top) * plot
-    box.setAttribute("viewBox", `0 0 ${width()} ${high}`)
-    box.setAttribute("height", String(high))
+    box.setAttribute("viewBox", `0 0 ${width()} ${chartHeight}`)
+    box.setAttribute("height", String(chartHeight))
     box.setAttribute("aria-label", label)
     box.replaceChildren(
-      ...bands(high - AXIS),
+      ...bands(chartHeight - AXIS),
       ...grid(top, y),
       ...["p95", "p50"].map((name) =>
         svg("path", { class: `line-${name}`, d: linePath(spans, /** @type {"p50" | "p95"} */ (name), xOf, y) }),
       ),
-      ...crosses(),
-      ...lanes.flatMap((lane, n) => drawn(lane, TOP + plot + AXIS + n * LANE)),
+      ...failureMarks(),
+      ...lanes.flatMap((lane, n) => drawLane(lane, TOP + plot + AXIS + n * LANE)),
       svg("path", { class: "time-cursor" }),
     )
-    say()
+    updateCaption()
   }
 
-  /** Periods in which failures trigger nothing, such as maintenance windows. @param {number} high */
-  function bands(high) {
+  /** Periods in which failures trigger nothing, such as maintenance windows. @param {number} chartHeight */
+  function bands(chartHeight) {
     return (spec?.silences ?? []).map(({ from, to, label }) => {
       const band = svg("rect", { class: "time-band", x: String(xOf(from)), y: String(TOP) })
       band.setAttribute("width", String(Math.max(2, xOf(to) - xOf(from))))
-      band.setAttribute("height", String(Math.min(high, plot)))
+      band.setAttribute("height", String(Math.min(chartHeight, plot)))
       band.append(titled(label))
       return band
     })
@@ -104,13 +104,13 @@ export function timeChart(el) {
       svg("path", { class: "time-grid", d: `M${LEFT} ${y(ms)}H${width() - RIGHT}` }),
       text(LEFT - 6, y(ms) + 4, ms >= 1_000 ? `${ms / 1_000} s` : `${ms} ms`, "end"),
     ])
-    const ticks = timeTicks(from, to, Math.floor(width() / 110)).map(({ at, words: each }) =>
-      text(xOf(at), TOP + plot + 14, each, "middle"),
+    const ticks = timeTicks(from, to, Math.floor(width() / 110)).map(({ at, words: label }) =>
+      text(xOf(at), TOP + plot + 14, label, "middle"),
     )
     return [...levels, ...ticks]
   }
 
-  function crosses() {
+  function failureMarks() {
     const y = TOP + plot - CROSS - 2
     const failed = (spec?.spans ?? []).filter(({ failures }) => failures > 0)
     const d = failed
@@ -120,7 +120,7 @@ export function timeChart(el) {
   }
 
   /** @param {Lane} lane @param {number} y */
-  function drawn({ name, bars }, y) {
+  function drawLane({ name, bars }, y) {
     const shapes = bars.map(({ from, to, label, kind }) => {
       const [x, length] = [xOf(from), xOf(to) - xOf(from)]
       const shape =
@@ -143,19 +143,19 @@ export function timeChart(el) {
   function choose(at) {
     if (at === chosen) return
     chosen = at
-    say()
+    updateCaption()
   }
 
-  function say() {
+  function updateCaption() {
     if (!spec) return
     const span = spec.spans[chosen]
     const x = span ? xOf((span.at + span.end) / 2) : 0
-    words.textContent = span ? spec.say(span) : spec.label
+    caption.textContent = span ? spec.say(span) : spec.label
     box.querySelector(".time-cursor")?.setAttribute("d", span ? `M${x} ${TOP}v${plot}` : "")
   }
 
   /** @param {KeyboardEvent} event */
-  function walk(event) {
+  function onKey(event) {
     const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0
     if (!step || !spec?.spans.length) return
     event.preventDefault()
@@ -164,16 +164,16 @@ export function timeChart(el) {
   }
 }
 
-/** @param {string} words */
-function titled(words) {
+/** @param {string} content */
+function titled(content) {
   const title = svg("title", {})
-  title.textContent = words
+  title.textContent = content
   return title
 }
 
-/** @param {number} x @param {number} y @param {string} words @param {"start" | "middle" | "end"} anchor */
-function text(x, y, words, anchor) {
+/** @param {number} x @param {number} y @param {string} content @param {"start" | "middle" | "end"} anchor */
+function text(x, y, content, anchor) {
   const el = svg("text", { x: String(x), y: String(y), "text-anchor": anchor })
-  el.textContent = words
+  el.textContent = content
   return el
 }

@@ -21,18 +21,18 @@ export function connect(feed) {
 /** @param {(message: FeedMessage) => void} receive @param {() => void} fallback */
 function share(receive, fallback) {
   const worker = new SharedWorker(scriptAddress(workerAddress), { name: "lamplighter-feed", type: "module" })
-  let settled = false
+  let isSettled = false
   const giveUp = () => {
-    if (settled) return
-    settled = true
+    if (isSettled) return
+    isSettled = true
     worker.port.close()
     fallback()
   }
   const timer = setTimeout(giveUp, ANSWER_MS)
   worker.onerror = giveUp
   worker.port.onmessage = ({ data }) => {
-    if (!settled) clearTimeout(timer)
-    settled = true
+    if (!isSettled) clearTimeout(timer)
+    isSettled = true
     receive(data)
   }
   addEventListener("pagehide", () => worker.port.postMessage("leave"))
@@ -44,8 +44,8 @@ function share(receive, fallback) {
  * @param {(message: FeedMessage) => void} receive
  */
 function own(receive) {
-  const again = () => setTimeout(() => own(receive), AGAIN_MS)
-  import("./source.js").then(({ openSource }) => hold(openSource, receive), again)
+  const retry = () => setTimeout(() => own(receive), AGAIN_MS)
+  import("./source.js").then(({ openSource }) => hold(openSource, receive), retry)
 }
 
 /** @param {typeof import("./source.js").openSource} openSource @param {(message: FeedMessage) => void} receive */

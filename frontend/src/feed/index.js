@@ -10,12 +10,12 @@ const STALE_MS = 3_000
 export function createFeed({ changes, refused = () => {}, timers = globalThis, now = () => new Date() }) {
   /** @type {Map<string, ((change: Change) => void)[]>} */ const followers = new Map()
   /** @type {(() => void)[]} */ const resets = []
-  /** @type {Change[]} */ let kept = []
-  /** @type {Change[]} */ let later = []
-  /** @type {number | null} */ let joined = null
+  /** @type {Change[]} */ let recentChanges = []
+  /** @type {Change[]} */ let pausedChanges = []
+  /** @type {number | null} */ let joinedSeq = null
   /** @type {number | null} */ let firstRead = null
   /** @type {any[]} */ let resultsLater = []
-  let seen = 0
+  let lastSeq = 0
   let resetLater = false
   /** @type {any} */ let timer = null
 
@@ -24,8 +24,8 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
 
     /** A page that never receives the position of the feed shows that it is not live. */
     begin() {
-      const since = now().getTime()
-      timer = timers.setTimeout(() => joined === null && lose(this, since), STALE_MS)
+      const startedAt = now().getTime()
+      timer = timers.setTimeout(() => joinedSeq === null && markLost(this, startedAt), STALE_MS)
     },
 
     on(entity, apply) {
@@ -38,25 +38,25 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
 
     /** A list was read at this number: request the changes between that number and the moment the page joined. */
     read(seq) {
-      if (joined === null) firstRead = Math.min(firstRead ?? seq, seq)
-      else if (seq < joined) catchUp(this, seq)
+      if (joinedSeq === null) firstRead = Math.min(firstRead ?? seq, seq)
+      else if (seq < joinedSeq) catchUp(this, seq)
     },
 
     replay(seq, entity, apply) {
-      kept.filter((change) => change.seq > seq && change.entity === entity).forEach(apply)
+      recentChanges.filter((change) => change.seq > seq && change.entity === entity).forEach(apply)
     },
 
     receive(message) {
-      if (message.kind === "changes") return this.state.paused ? put(this, message.items) : deliverAll(message.items)
+      if (message.kind === "changes") return this.state.paused ? queue(this, message.items) : deliverAll(message.items)
       if (message.kind === "results") return results(this, message.items)
-      if (message.kind === "reset") return again(this, message.seq)
+      if (message.kind === "reset") return reset(this, message.seq)
       if (message.kind === "refused") return refused()
-      if (message.kind === "lost") return lose(this, message.at)
+      if (message.kind === "lost") return markLost(this, message.at)
       if (message.kind === "joined" && message.seq === null) return
-      if (message.kind === "joined") message.live ? find(this) : lose(this)
-      if (message.kind === "joined" && joined !== null) return rejoin(this, /** @type {number} */ (message.seq))
+      if (message.kind === "joined") message.live ? markLive(this) : markLost(this)
+      if (message.kind === "joined" && joinedSeq !== null) return rejoin(this, /** @type {number} */ (message.seq))
       if (message.kind === "joined" || message.kind === "hello") return join(this, /** @type {number} */ (message.seq))
-      if (message.kind === "live") find(this)
+      if (message.kind === "live") markLive(this)
     },
 
     /** The browser reports that it is offline: requests fail, whatever the state of the stream. */
@@ -78,10 +78,10 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
     },
 
     resume() {
-      const items = later
+      const items = pausedChanges
       this.state.paused = false
       this.state.behind = 0
-      later = []
+      pausedChanges = []
       results(this, resultsLater.splice(0))
       if (resetLater) resets.forEach((load) => load())
       else deliverAll(items)
@@ -108,8 +108,8 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
   /** @param {Feed} feed @param {number} seq */
   function join(feed, seq) {
     feed.state.loaded = true
-    if (joined !== null) return
-    joined = seen = seq
+    if (joinedSeq !== null) return
+    joinedSeq = lastSeq = seq
     if (firstRead !== null && firstRead < seq) catchUp(feed, firstRead)
   }
 
@@ -119,7 +119,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
    * @param {number} seq
    */
   function rejoin(feed, seq) {
-    if (seq !== (later.at(-1)?.seq ?? seen)) again(feed, seq)
+    if (seq !== (pausedChanges.at(-1)?.seq ?? lastSeq)) reset(feed, seq)
   }
 
   /** @param {Feed} feed @param {number} after */
@@ -133,12 +133,12 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
   /** @param {Change[]} items */
   function deliverAll(items) {
     for (const change of items) {
-      if (change.seq <= seen) continue
-      seen = change.seq
-      kept.push(change)
+      if (change.seq <= lastSeq) continue
+      lastSeq = change.seq
+      recentChanges.push(change)
       deliver(change)
     }
-    if (kept.length > 2 * KEPT) kept = kept.slice(-KEPT)
+    if (recentChanges.length > 2 * KEPT) recentChanges = recentChanges.slice(-KEPT)
   }
 
   /** @param {Change} change */
@@ -147,32 +147,32 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
   }
 
   /** @param {Feed} feed @param {Change[]} items */
-  function put(feed, items) {
+  function queue(feed, items) {
     feed.state.behind += items.length
     if (feed.state.behind > 5 * KEPT) resetLater = true
-    if (resetLater) later = []
-    else later.push(...items)
+    if (resetLater) pausedChanges = []
+    else pausedChanges.push(...items)
   }
 
   /** @param {Feed} feed @param {number} seq */
-  function again(feed, seq) {
-    seen = seq
-    joined ??= seq
-    kept = []
+  function reset(feed, seq) {
+    lastSeq = seq
+    joinedSeq ??= seq
+    recentChanges = []
     reloadAll(feed)
   }
 
   /** @param {Feed} feed @param {number} [at] time of the last message */
-  function lose(feed, at = now().getTime()) {
+  function markLost(feed, at = now().getTime()) {
     if (!feed.state.live) return
     feed.state.live = false
     feed.state.at ??= new Date(at)
-    const left = STALE_MS - (now().getTime() - at)
-    timer = timers.setTimeout(() => (feed.state.stale = true), Math.max(0, left))
+    const remainingMs = STALE_MS - (now().getTime() - at)
+    timer = timers.setTimeout(() => (feed.state.stale = true), Math.max(0, remainingMs))
   }
 
   /** @param {Feed} feed */
-  function find(feed) {
+  function markLive(feed) {
     timers.clearTimeout(timer)
     feed.state.live = true
     feed.state.stale = false

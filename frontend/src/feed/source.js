@@ -25,17 +25,17 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, now 
   /** @type {any} */ let stream = null
   /** @type {any} */ let timer = null
   let failures = 0
-  let live = false
-  let closed = false
+  let isLive = false
+  let isClosed = false
   let probing = false
-  let refused = false
+  let isRefused = false
   let unknown = false
   let heardAt = 0
   /** @type {any} */ let silence = null
   connect()
   return {
     close() {
-      closed = true
+      isClosed = true
       timers.clearTimeout(timer)
       timers.clearTimeout(silence)
       stream?.close()
@@ -50,23 +50,23 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, now 
       return seq
     },
     get live() {
-      return live
+      return isLive
     },
   }
 
   function connect() {
-    if (closed) return
+    if (isClosed) return
     if (!EventSource) return poll()
     stream = new EventSource(`${base}/stream?ping=${PING_SECONDS}${seq === null ? "" : `&after=${seq}`}`)
     stream.addEventListener("hello", hello)
-    stream.addEventListener("ping", heard)
+    stream.addEventListener("ping", onMessage)
     stream.addEventListener("check_results", results)
     stream.addEventListener("reset", (/** @type {MessageEvent} */ { data }) => reset(JSON.parse(data).seq))
     ENTITIES.forEach((entity) =>
-      stream.addEventListener(entity, (/** @type {MessageEvent} */ event) => take(entity, event)),
+      stream.addEventListener(entity, (/** @type {MessageEvent} */ event) => onChange(entity, event)),
     )
-    stream.onerror = lose
-    timer = timers.setTimeout(lose, probing ? POLL_MS : HELLO_MS)
+    stream.onerror = onLost
+    timer = timers.setTimeout(onLost, probing ? POLL_MS : HELLO_MS)
   }
 
   /** @param {MessageEvent} event */
@@ -74,29 +74,29 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, now 
     const { seq: at, version } = JSON.parse(data)
     timers.clearTimeout(timer)
     failures = 0
-    probing = refused = false
+    probing = isRefused = false
     if (seq !== null && at < seq) reset(at)
     seq ??= at
     emit({ kind: "hello", seq: at, version })
-    alive()
-    heard()
+    markLive()
+    onMessage()
   }
 
   /** Check results are no changes: they have no number, and none is sent twice. @param {MessageEvent} event */
   function results({ data }) {
-    heard()
+    onMessage()
     emit({ kind: "results", items: JSON.parse(data).items })
   }
 
   /** An unplugged cable causes no error: only silence reveals it. */
-  function heard() {
+  function onMessage() {
     heardAt = now()
     timers.clearTimeout(silence)
-    silence = timers.setTimeout(lose, SILENCE_MS)
+    silence = timers.setTimeout(onLost, SILENCE_MS)
   }
 
-  function alive() {
-    live = true
+  function markLive() {
+    isLive = true
     heardAt = now()
     emit({ kind: "live" })
   }
@@ -108,29 +108,29 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, now 
   }
 
   /** @param {string} entity @param {MessageEvent} event */
-  function take(entity, { lastEventId, data }) {
-    heard()
-    pass([{ ...JSON.parse(data), entity, seq: Number(lastEventId) }])
+  function onChange(entity, { lastEventId, data }) {
+    onMessage()
+    emitChanges([{ ...JSON.parse(data), entity, seq: Number(lastEventId) }])
   }
 
   /** @param {Change[]} changes */
-  function pass(changes) {
+  function emitChanges(changes) {
     const items = changes.filter((change) => seq === null || change.seq > seq)
     if (!items.length) return
     seq = items[items.length - 1].seq
     emit({ kind: "changes", items })
   }
 
-  function lose() {
+  function onLost() {
     const givenUp = stream?.readyState === GIVEN_UP
     timers.clearTimeout(timer)
     timers.clearTimeout(silence)
     stream?.close()
     if (probing) return refuse()
     failures += 1
-    if (live) emit({ kind: "lost", at: heardAt || now() })
-    live = false
-    if (closed) return
+    if (isLive) emit({ kind: "lost", at: heardAt || now() })
+    isLive = false
+    if (isClosed) return
     // the response is not a stream: only a request shows what kind of response it is
     timer = timers.setTimeout(givenUp || failures > FAILURES_BEFORE_A_POLL ? poll : connect, backoff(failures))
   }
@@ -138,39 +138,39 @@ export function openSource({ emit, EventSource, fetch, timers = globalThis, now 
   /** The server responds, but not with a stream: keep polling, so that the page stays live. */
   function refuse() {
     probing = false
-    refused = true
+    isRefused = true
     timer = timers.setTimeout(poll, 0)
   }
 
-  async function poll(asked = 0) {
-    if (closed) return
+  async function poll(polls = 0) {
+    if (isClosed) return
     try {
-      await ask()
+      await fetchChanges()
     } catch {
-      refused = false
+      isRefused = false
       failures = FAILURES_BEFORE_A_POLL - 1
-      return lose()
+      return onLost()
     }
     if (unknown) return emit({ kind: "refused" })
-    if (!live) alive()
-    probing = Boolean(EventSource) && (!refused || asked >= POLLS_BEFORE_A_STREAM)
-    timer = probing ? timers.setTimeout(connect, 0) : timers.setTimeout(() => poll(asked + 1), POLL_MS)
+    if (!isLive) markLive()
+    probing = Boolean(EventSource) && (!isRefused || polls >= POLLS_BEFORE_A_STREAM)
+    timer = probing ? timers.setTimeout(connect, 0) : timers.setTimeout(() => poll(polls + 1), POLL_MS)
   }
 
-  async function ask() {
+  async function fetchChanges() {
     const answer = await fetch(`${base}/changes?after=${seq ?? 0}&limit=${seq === null ? 1 : 500}`)
     unknown = answer.status === NOBODY
     if (unknown) return
     if (!answer.ok) throw new Error(`The changes answered ${answer.status}.`)
     const page = await answer.json()
-    if (seq === null) return begin(page.seq)
+    if (seq === null) return start(page.seq)
     if (page.reset || page.seq < seq) return reset(page.seq)
     heardAt = now()
-    pass(page.items)
+    emitChanges(page.items)
   }
 
   /** Start at a number: the pages read the current state themselves. @param {number} at */
-  function begin(at) {
+  function start(at) {
     seq = at
     emit({ kind: "hello", seq: at, version: "" })
   }

@@ -15,8 +15,8 @@ export function heights() {
       tree = new Float64Array(n + 1)
       for (let at = 1; at <= n; at++) {
         tree[at] += sizes[at - 1]
-        const above = at + (at & -at)
-        if (above <= n) tree[above] += tree[at]
+        const parent = at + (at & -at)
+        if (parent <= n) tree[parent] += tree[at]
       }
     },
 

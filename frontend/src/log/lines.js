@@ -53,9 +53,9 @@ export function addLines(lines, items) {
       continue
     }
     if (item.usage) settleTurns(item.usage, lines)
-    const more = linesOf({ ...item, usage: null })
-    if (FOLDED.includes(item.kind)) fold(asked(lines, item.kind) ?? more[0], more)
-    for (const line of more) lines.push(line)
+    const newLines = linesOf({ ...item, usage: null })
+    if (FOLDED.includes(item.kind)) fold(asked(lines, item.kind) ?? newLines[0], newLines)
+    for (const line of newLines) lines.push(line)
   }
   return lines
 }
@@ -67,34 +67,34 @@ export function addLines(lines, items) {
  */
 function addTurn(lines, item) {
   const turn = lines.findLast((line) => line.kind === "turn")
-  const same = item.usage?.turn && turn?.usage?.turn === item.usage.turn ? turn : undefined
-  const found = item.usage?.turn ? blockTurn(item, lines, same) : { text: turnWords(item, lines) }
-  if (same) {
-    Object.assign(same, found)
+  const existing = item.usage?.turn && turn?.usage?.turn === item.usage.turn ? turn : undefined
+  const values = item.usage?.turn ? blockTurn(item, lines, existing) : { text: turnWords(item, lines) }
+  if (existing) {
+    Object.assign(existing, values)
     return
   }
-  const above = lines.findLastIndex((line) => !OF_TURN.includes(line.kind)) + 1
-  lines.splice(above, 0, ...linesOf({ ...item, ...found }))
+  const index = lines.findLastIndex((line) => !OF_TURN.includes(line.kind)) + 1
+  lines.splice(index, 0, ...linesOf({ ...item, ...values }))
 }
 
 /** The tool call directly before a result. @param {Line[]} lines @param {string} kind */
 function asked(lines, kind) {
-  const last = lines[lines.length - 1]
-  if (kind === "tool" || last?.kind !== "tool") return null
-  return last.head || !last.fold ? last : (lines.findLast((line) => line.key === last.fold) ?? null)
+  const lastLine = lines[lines.length - 1]
+  if (kind === "tool" || lastLine?.kind !== "tool") return null
+  return lastLine.head || !lastLine.fold ? lastLine : (lines.findLast((line) => line.key === lastLine.fold) ?? null)
 }
 
 /** @param {Line} head @param {Line[]} lines */
 function fold(head, lines) {
-  const behind = lines.filter((line) => line !== head)
-  if (!behind.length) return
+  const folded = lines.filter((line) => line !== head)
+  if (!folded.length) return
   head.head = true
   head.fold = head.key
-  head.behind += behind.length
-  head.failed ||= behind.some(({ kind }) => kind === "error")
-  for (const line of behind) line.fold = head.key
-  if (behind[0].kind !== head.kind && head.at && behind[0].at)
-    head.took = Date.parse(behind[0].at) - Date.parse(head.at)
+  head.behind += folded.length
+  head.failed ||= folded.some(({ kind }) => kind === "error")
+  for (const line of folded) line.fold = head.key
+  if (folded[0].kind !== head.kind && head.at && folded[0].at)
+    head.took = Date.parse(folded[0].at) - Date.parse(head.at)
 }
 
 /** Whether a line is visible. @param {Line} line @param {Set<string>} opened */

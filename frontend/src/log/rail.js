@@ -42,17 +42,17 @@ const NOTED = new Map([
  * @returns {Entry[]}
  */
 export function railOf({ markers, included, contradicted, searches = [] }) {
-  const said = [...markers].reverse().map((marker) => ofMarker(marker))
-  const against = contradicted.map((review) => ofReview(review, markers))
-  for (const entry of against) {
-    const beside = said.findIndex(({ line }) => line !== "" && line === entry.line)
-    said.splice(beside < 0 ? 0 : beside + 1, 0, entry)
+  const markerEntries = [...markers].reverse().map((marker) => ofMarker(marker))
+  const reviewEntries = contradicted.map((review) => ofReview(review, markers))
+  for (const entry of reviewEntries) {
+    const index = markerEntries.findIndex(({ line }) => line !== "" && line === entry.line)
+    markerEntries.splice(index < 0 ? 0 : index + 1, 0, entry)
   }
   const searched = [...searches].reverse().map((search) => ofSearch(search))
   return [
-    ...said,
+    ...markerEntries,
     ...searched,
-    ...included.filter((each) => each.included).map((each) => ofIncluded(each, markers, contradicted)),
+    ...included.filter((item) => item.included).map((item) => ofIncluded(item, markers, contradicted)),
   ]
 }
 
@@ -104,7 +104,7 @@ function ofMarker(marker) {
 
 /** @param {Review} review @param {Marker[]} markers @returns {Entry} */
 function ofReview(review, markers) {
-  const said = markers.findLast(({ memory_id: id }) => id !== null && id === review.new?.id)
+  const sourceMarker = markers.findLast(({ memory_id: id }) => id !== null && id === review.new?.id)
   return {
     key: `review-${review.id}`,
     sort: "contradicted",
@@ -115,7 +115,7 @@ function ofReview(review, markers) {
     why: whyWords(review),
     memory: review.old?.id ?? null,
     review: review.id,
-    line: said ? markerKey(said) : "",
+    line: sourceMarker ? markerKey(sourceMarker) : "",
     marker: null,
   }
 }
@@ -140,20 +140,22 @@ function ofSearch({ id, tool, query, hits }) {
 
 /** @param {any} included @param {Marker[]} markers @param {Review[]} contradicted @returns {Entry} */
 function ofIncluded({ memory_id: id, line, why }, markers, contradicted) {
-  const again = markers.findLast((each) => each.memory_id === id && each.outcome === "reinforced")
-  const against = contradicted.some((review) => review.old?.id === id && review.kind === "conflict")
-  const became = again ? "session.confirmed" : against ? "session.contradicted" : ""
+  const reinforcement = markers.findLast(
+    (candidate) => candidate.memory_id === id && candidate.outcome === "reinforced",
+  )
+  const isContradicted = contradicted.some((review) => review.old?.id === id && review.kind === "conflict")
+  const outcomeKey = reinforcement ? "session.confirmed" : isContradicted ? "session.contradicted" : ""
   return {
     key: `told-${id}`,
     sort: "included",
     icon: `#icon-${ICONS.included}`,
     head: [t("session.included"), why].filter(Boolean).join(" · "),
-    outcome: became && t(/** @type {any} */ (became)),
+    outcome: outcomeKey && t(/** @type {any} */ (outcomeKey)),
     text: line,
     why: "",
     memory: id,
     review: null,
-    line: again ? markerKey(again) : "",
+    line: reinforcement ? markerKey(reinforcement) : "",
     marker: null,
   }
 }

@@ -38,15 +38,15 @@ export function log({ api }) {
   /** @type {number[]} the visible lines, by index */
   let rows = []
   /** @type {number[]} */
-  let found = []
+  let matchLines = []
   /** @type {Set<string>} */
   let opened = new Set()
   let form = "whole"
-  let wanted = ""
+  let wantedKey = ""
   let hereKey = ""
-  let after = 0
-  let turn = 0
-  let reading = false
+  let nextOffset = 0
+  let lastRequestId = 0
+  let isReading = false
   return {
     ...BLANK,
     wrap: true,
@@ -55,81 +55,81 @@ export function log({ api }) {
 
     /** @param {number} id @param {"whole" | "raw"} [as] */
     open(id, as = "whole") {
-      turn += 1
-      ;[items, lines, rows, found, opened] = [[], [], [], [], new Set()]
+      lastRequestId += 1
+      ;[items, lines, rows, matchLines, opened] = [[], [], [], [], new Set()]
       form = as
-      wanted = ""
-      after = 0
-      reading = false
+      wantedKey = ""
+      nextOffset = 0
+      isReading = false
       Object.assign(this, BLANK, { above: 0 })
       return this.read(id)
     },
 
     /** Read from the end to the beginning, then follow new output. @param {number} id */
     async read(id) {
-      if (reading || (this.complete && this.whole)) return
-      const mine = turn
-      reading = true
+      if (isReading || (this.complete && this.whole)) return
+      const requestId = lastRequestId
+      isReading = true
       try {
-        if (this.phase !== "ready" || !this.whole) await this.back(id, mine)
-        while (mine === turn && !this.complete && (await this.on(id, mine)));
-        if (mine === turn) this.problem = ""
+        if (this.phase !== "ready" || !this.whole) await this.back(id, requestId)
+        while (requestId === lastRequestId && !this.complete && (await this.on(id, requestId)));
+        if (requestId === lastRequestId) this.problem = ""
       } catch (problem) {
-        if (mine === turn) this.problem = /** @type {Error} */ (problem).message
-        if (mine === turn && !lines.length) this.phase = "failed"
+        if (requestId === lastRequestId) this.problem = /** @type {Error} */ (problem).message
+        if (requestId === lastRequestId && !lines.length) this.phase = "failed"
       }
-      if (mine === turn) reading = false
+      if (requestId === lastRequestId) isReading = false
     },
 
-    /** @param {number} id @param {number} mine */
-    async back(id, mine) {
+    /** @param {number} id @param {number} requestId */
+    async back(id, requestId) {
       let before = items.length ? items[0].offset : END
-      for (let more = true; more;) {
+      for (let hasMore = true; hasMore;) {
         const limit = before === END ? FIRST : LOG_LIMIT
         const page = await api.get(`/sessions/${id}/log`, { before, limit, form })
-        if (mine !== turn) return
+        if (requestId !== lastRequestId) return
         this.elsewhere = page.elsewhere ?? ""
-        if (before === END) [after, this.complete] = [page.next, page.complete]
-        more = page.more
+        if (before === END) [nextOffset, this.complete] = [page.next, page.complete]
+        hasMore = page.more
         before = page.start
-        this.whole = !more
+        this.whole = !hasMore
         this.prepend(page.items)
         this.phase = "ready"
       }
     },
 
-    /** @param {number} id @param {number} mine */
-    async on(id, mine) {
-      const page = await api.get(`/sessions/${id}/log`, { after, limit: ON, form })
-      if (mine !== turn) return false
-      const moved = page.next > after
-      after = page.next
+    /** @param {number} id @param {number} requestId */
+    async on(id, requestId) {
+      const page = await api.get(`/sessions/${id}/log`, { after: nextOffset, limit: ON, form })
+      if (requestId !== lastRequestId) return false
+      const hasAdvanced = page.next > nextOffset
+      nextOffset = page.next
       this.complete = page.complete
       this.append(page.items)
-      return page.more && moved
+      return page.more && hasAdvanced
     },
 
-    /** @param {LogItem[]} older */
-    prepend(older) {
-      const before = rows.length
-      items = [...older, ...items]
+    /** @param {LogItem[]} olderItems */
+    prepend(olderItems) {
+      const previousCount = rows.length
+      items = [...olderItems, ...items]
       lines = addLines([], items)
       sift()
-      this.above += rows.length - before
+      this.above += rows.length - previousCount
       this.changed()
-      if (wanted) this.aim(wanted)
+      if (wantedKey) this.aim(wantedKey)
     },
 
-    /** @param {LogItem[]} newer */
-    append(newer) {
-      if (!newer.length) return
-      items.push(...newer)
-      const from = lines.length
+    /** @param {LogItem[]} newItems */
+    append(newItems) {
+      if (!newItems.length) return
+      items.push(...newItems)
+      const firstNew = lines.length
       const partial = lines.at(-1)?.kind === "partial"
-      addLines(lines, newer)
-      if (partial || newer.some((item) => item.usage)) sift()
-      else for (let at = from; at < lines.length; at++) if (isShown(lines[at], opened)) rows.push(at)
-      if (!this.following) this.unread += Math.max(0, lines.length - from)
+      addLines(lines, newItems)
+      if (partial || newItems.some((item) => item.usage)) sift()
+      else for (let at = firstNew; at < lines.length; at++) if (isShown(lines[at], opened)) rows.push(at)
+      if (!this.following) this.unread += Math.max(0, lines.length - firstNew)
       this.changed()
     },
 
@@ -188,9 +188,9 @@ export function log({ api }) {
     /** Scroll to the line with this key as soon as it is loaded. @param {string} key */
     aim(key) {
       const at = lines.findIndex((line) => line.key === key)
-      wanted = at < 0 && !this.whole ? key : ""
+      wantedKey = at < 0 && !this.whole ? key : ""
       if (at < 0) {
-        if (wanted) this.following = false
+        if (wantedKey) this.following = false
         return false
       }
       this.ensure(at)
@@ -220,25 +220,25 @@ export function log({ api }) {
 
     /** Find every line that contains the search text in the loaded output. */
     seek() {
-      const what = this.query.toLowerCase()
-      found = []
-      if (what) lines.forEach((line, at) => line.text.toLowerCase().includes(what) && found.push(at))
-      this.matches = found.length
-      this.place = found.findIndex((at) => lines[at].key === hereKey) + 1
+      const query = this.query.toLowerCase()
+      matchLines = []
+      if (query) lines.forEach((line, at) => line.text.toLowerCase().includes(query) && matchLines.push(at))
+      this.matches = matchLines.length
+      this.place = matchLines.findIndex((at) => lines[at].key === hereKey) + 1
     },
 
     /** Go to the next or the previous match. @param {number} by */
     step(by) {
-      if (!found.length) return
-      const from = this.place || (by > 0 ? 0 : 1)
-      this.place = ((from - 1 + by + found.length) % found.length) + 1
-      hereKey = lines[found[this.place - 1]].key
-      this.ensure(found[this.place - 1])
+      if (!matchLines.length) return
+      const current = this.place || (by > 0 ? 0 : 1)
+      this.place = ((current - 1 + by + matchLines.length) % matchLines.length) + 1
+      hereKey = lines[matchLines[this.place - 1]].key
+      this.ensure(matchLines[this.place - 1])
     },
 
     /** Whether this is the current match. @param {number} row */
     isHere(row) {
-      return this.place > 0 && rows[row] === found[this.place - 1]
+      return this.place > 0 && rows[row] === matchLines[this.place - 1]
     },
 
     /** @param {string} key */

@@ -10,13 +10,13 @@ const NOTHING = { input_tokens: 0, output_tokens: 0, cost_usd: 0 }
  */
 export function turnWords({ at, usage }, lines) {
   const now = /** @type {NonNullable<typeof usage>} */ (usage)
-  const last = lines.findLast((line) => line.usage)
-  if (!last && now.turns > 1) return t("session.turn", { n: now.turns }) // the lines before it are not loaded yet
-  const before = last?.usage ?? NOTHING
+  const lastTurn = lines.findLast((line) => line.usage)
+  if (!lastTurn && now.turns > 1) return t("session.turn", { n: now.turns }) // the lines before it are not loaded yet
+  const previousUsage = lastTurn?.usage ?? NOTHING
   return words(now.turns, sinceLast(at, lines), {
-    input_tokens: now.input_tokens - before.input_tokens,
-    output_tokens: now.output_tokens - before.output_tokens,
-    cost_usd: now.cost_usd === null || before.cost_usd === null ? null : now.cost_usd - before.cost_usd,
+    input_tokens: now.input_tokens - previousUsage.input_tokens,
+    output_tokens: now.output_tokens - previousUsage.output_tokens,
+    cost_usd: now.cost_usd === null || previousUsage.cost_usd === null ? null : now.cost_usd - previousUsage.cost_usd,
   })
 }
 
@@ -32,13 +32,13 @@ export function blockTurn({ at, usage }, lines, turn) {
   const turns = held?.turns ?? (lines.findLast((line) => line.usage?.turn)?.usage?.turns ?? 0) + 1
   const output = block.cost_usd === null || block.input_usd === null ? null : block.cost_usd - block.input_usd
   const cost = held ? held.cost_usd : block.input_usd
-  const added = {
+  const turnUsage = {
     ...block,
     turns,
     output_tokens: (held?.output_tokens ?? 0) + block.output_tokens,
     cost_usd: cost === null || output === null ? null : cost + output,
   }
-  return { usage: added, at, text: words(turns, sinceLast(at, lines, end), added, true) }
+  return { usage: turnUsage, at, text: words(turns, sinceLast(at, lines, end), turnUsage, true) }
 }
 
 /**
@@ -48,17 +48,17 @@ export function blockTurn({ at, usage }, lines, turn) {
 export function settleTurns(total, lines) {
   const turns = [...lines.entries()].filter(([, line]) => line.usage?.turn)
   const sum = (/** @type {"output_tokens" | "cost_usd"} */ name) =>
-    turns.reduce((all, [, { usage }]) => all + (usage?.[name] ?? 0), 0)
+    turns.reduce((total, [, { usage }]) => total + (usage?.[name] ?? 0), 0)
   const [output, cost] = [sum("output_tokens"), sum("cost_usd")]
   turns.forEach(([place, turn], at) => {
-    const held = /** @type {NonNullable<LogItem["usage"]>} */ (turn.usage)
-    const settled = {
-      ...held,
-      output_tokens: output ? Math.round((held.output_tokens * total.output_tokens) / output) : 0,
+    const usage = /** @type {NonNullable<LogItem["usage"]>} */ (turn.usage)
+    const finalUsage = {
+      ...usage,
+      output_tokens: output ? Math.round((usage.output_tokens * total.output_tokens) / output) : 0,
       cost_usd:
-        total.cost_usd === null || held.cost_usd === null || !cost ? null : (held.cost_usd * total.cost_usd) / cost,
+        total.cost_usd === null || usage.cost_usd === null || !cost ? null : (usage.cost_usd * total.cost_usd) / cost,
     }
-    Object.assign(turn, { usage: settled, text: words(at + 1, sinceLast(turn.at, lines, place), settled, true) })
+    Object.assign(turn, { usage: finalUsage, text: words(at + 1, sinceLast(turn.at, lines, place), finalUsage, true) })
   })
 }
 
@@ -70,21 +70,21 @@ function sinceLast(at, lines, end = lines.length) {
   let last = end - 1
   while (last >= 0 && !lines[last].usage) last--
   const first = lines.findIndex((line) => line.at)
-  const since = at && (last >= 0 ? lines[last].at : first >= 0 && first < end && lines[first].at)
-  return since ? duration(Date.parse(at) - Date.parse(since)) : ""
+  const startedAt = at && (last >= 0 ? lines[last].at : first >= 0 && first < end && lines[first].at)
+  return startedAt ? duration(Date.parse(at) - Date.parse(startedAt)) : ""
 }
 
-/** @param {number} n @param {string} time @param {Pick<NonNullable<LogItem["usage"]>, "input_tokens" | "output_tokens" | "cost_usd">} used */
-function words(n, time, used, estimated = false) {
+/** @param {number} n @param {string} time @param {Pick<NonNullable<LogItem["usage"]>, "input_tokens" | "output_tokens" | "cost_usd">} usage */
+function words(n, time, usage, estimated = false) {
   const tokens = {
-    input: brief.format(Math.max(0, used.input_tokens)),
-    output: brief.format(Math.max(0, used.output_tokens)),
+    input: brief.format(Math.max(0, usage.input_tokens)),
+    output: brief.format(Math.max(0, usage.output_tokens)),
   }
   return [
     t("session.turn", { n }),
     time,
     estimated ? t("session.tokensAbout", tokens) : t("session.tokens", tokens),
-    used.cost_usd === null ? "" : dollars(Math.max(0, used.cost_usd)),
+    usage.cost_usd === null ? "" : dollars(Math.max(0, usage.cost_usd)),
   ]
     .filter(Boolean)
     .join(" · ")

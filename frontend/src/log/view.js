@@ -13,10 +13,10 @@ const GLOW_MS = 2_400
  * @param {HTMLElement} el @param {any} log
  */
 export function logView(el, log) {
-  const places = heights()
+  const rowHeights = heights()
   const { space, part, probe } = built(el)
   /** @type {Map<string, HTMLElement>} */
-  let shown = new Map()
+  let rowElements = new Map()
   /** @type {Map<string, Marker>} */
   let marks = new Map()
   let [stamp, above, width, frame, goal] = [-1, 0, 0, 0, /** @type {any} */ (null)]
@@ -37,7 +37,7 @@ export function logView(el, log) {
     /** @param {Marker[]} markers */
     mark(markers) {
       marks = new Map(markers.map((marker) => [markerKey(marker), marker]))
-      for (const [key, row] of shown) applyClasses(row, key)
+      for (const [key, row] of rowElements) applyClasses(row, key)
     },
 
     close() {
@@ -60,7 +60,7 @@ export function logView(el, log) {
     place()
     draw()
     // measured heights moved the lines below: keep the visible line in place
-    if (fit()) {
+    if (measureRows()) {
       place()
       draw()
     }
@@ -75,7 +75,7 @@ export function logView(el, log) {
     ;[stamp, above, width] = [log.stamp, log.above, el.clientWidth]
     el.dataset.wrap = wrap
     measure = measured(probe)
-    places.fill(log.count, (row) => estimate(log.line(row)))
+    rowHeights.fill(log.count, (row) => estimate(log.line(row)))
   }
 
   /** @param {import("./lines.js").Line} line */
@@ -90,9 +90,9 @@ export function logView(el, log) {
   }
 
   function place() {
-    space.style.blockSize = `${places.total}px`
-    const end = el.scrollHeight - el.clientHeight
-    const to = log.following ? end : Math.max(0, Math.min(end, places.top(anchor.row) + anchor.within))
+    space.style.blockSize = `${rowHeights.total}px`
+    const maxScroll = el.scrollHeight - el.clientHeight
+    const to = log.following ? maxScroll : Math.max(0, Math.min(maxScroll, rowHeights.top(anchor.row) + anchor.within))
     if (Math.abs(el.scrollTop - to) >= 1) el.scrollTop = to
     set = el.scrollTop
     if (log.following) recordAnchor()
@@ -100,41 +100,44 @@ export function logView(el, log) {
 
   /** The topmost visible row, and how far it is scrolled. */
   function recordAnchor() {
-    const row = places.at(set)
-    anchor = { row, within: set - places.top(row) }
+    const row = rowHeights.at(set)
+    anchor = { row, within: set - rowHeights.top(row) }
   }
 
   function draw() {
-    const first = Math.max(0, places.at(el.scrollTop) - BEYOND)
-    const last = Math.min(log.count, places.at(el.scrollTop + el.clientHeight) + BEYOND + 1)
+    const first = Math.max(0, rowHeights.at(el.scrollTop) - BEYOND)
+    const last = Math.min(log.count, rowHeights.at(el.scrollTop + el.clientHeight) + BEYOND + 1)
     const rows = new Map()
     for (let row = first; row < last; row++) {
       const line = log.line(row)
-      const held = shown.get(line.key)
-      rows.set(line.key, held && "head" in held.dataset === line.head && line.kind !== "turn" ? held : rowElement(line))
+      const existing = rowElements.get(line.key)
+      rows.set(
+        line.key,
+        existing && "head" in existing.dataset === line.head && line.kind !== "turn" ? existing : rowElement(line),
+      )
       update(rows.get(line.key), line, row)
     }
-    for (const [key, row] of shown) if (rows.get(key) !== row) row.remove()
-    let before = probe
+    for (const [key, row] of rowElements) if (rows.get(key) !== row) row.remove()
+    let previous = probe
     for (const row of rows.values()) {
-      if (before.nextElementSibling !== row) before.after(row)
-      before = row
+      if (previous.nextElementSibling !== row) previous.after(row)
+      previous = row
     }
-    shown = rows
+    rowElements = rows
     part.dataset.first = String(first)
-    part.style.transform = `translateY(${places.top(first)}px)`
+    part.style.transform = `translateY(${rowHeights.top(first)}px)`
   }
 
   /** Whether the height of any row differs from its estimate. */
-  function fit() {
+  function measureRows() {
     let row = Number(part.dataset.first)
-    let changed = false
-    for (const each of shown.values()) {
-      const size = each.offsetHeight
-      if (Math.abs(size - places.size(row)) > 0.5) changed = places.set(row, size) !== 0
+    let isChanged = false
+    for (const element of rowElements.values()) {
+      const size = element.offsetHeight
+      if (Math.abs(size - rowHeights.size(row)) > 0.5) isChanged = rowHeights.set(row, size) !== 0
       row += 1
     }
-    return changed
+    return isChanged
   }
 
   /** @param {HTMLElement} el @param {import("./lines.js").Line} line @param {number} row */
@@ -145,8 +148,8 @@ export function logView(el, log) {
     if (number) link.removeAttribute("aria-label")
     else link.setAttribute("aria-label", t("session.lineUnnumbered"))
     el.querySelector("button")?.setAttribute("aria-expanded", String(log.isOpen(line.fold)))
-    const more = el.querySelector(".line-more")
-    if (more) more.textContent = foldWords(line)
+    const foldLabel = el.querySelector(".line-more")
+    if (foldLabel) foldLabel.textContent = foldWords(line)
     el.toggleAttribute("data-chosen", line.key === log.chosen)
     applyClasses(el, line.key)
   }
@@ -160,25 +163,25 @@ export function logView(el, log) {
 
   /** Highlight the search matches without changing the text. */
   function highlightMatches() {
-    const what = log.query.toLowerCase()
+    const query = log.query.toLowerCase()
     /** @type {Range[]} */
-    const all = []
+    const allRanges = []
     /** @type {Range[]} */
-    const here = []
+    const currentRanges = []
     let row = Number(part.dataset.first)
-    for (const each of shown.values()) {
-      if (what) (log.isHere(row) ? here : all).push(...ranges(each, what))
-      each.toggleAttribute("data-here", Boolean(what) && log.isHere(row))
+    for (const element of rowElements.values()) {
+      if (query) (log.isHere(row) ? currentRanges : allRanges).push(...ranges(element, query))
+      element.toggleAttribute("data-here", Boolean(query) && log.isHere(row))
       row += 1
     }
-    highlight("found", all)
-    highlight("found-here", here)
+    highlight("found", allRanges)
+    highlight("found-here", currentRanges)
     if (goal?.flash !== false && goal) glow()
   }
 
   function glow() {
     goal.flash = false
-    const row = shown.get(log.line(goal.row)?.key)
+    const row = rowElements.get(log.line(goal.row)?.key)
     row?.classList.add("is-fresh")
     setTimeout(() => row?.classList.remove("is-fresh"), GLOW_MS)
   }
@@ -193,15 +196,15 @@ export function logView(el, log) {
     if (Math.abs(el.scrollTop - set) < 1) return
     set = el.scrollTop
     recordAnchor()
-    const away = el.scrollHeight - el.clientHeight - set
-    if (away > NEAR_THE_END && log.following) log.pause()
-    else if (away <= NEAR_THE_END && !log.following) log.follow()
+    const distanceToEnd = el.scrollHeight - el.clientHeight - set
+    if (distanceToEnd > NEAR_THE_END && log.following) log.pause()
+    else if (distanceToEnd <= NEAR_THE_END && !log.following) log.follow()
   }
 
   /** @param {Event} click */
   function clicked(click) {
-    const fold = /** @type {Element} */ (click.target).closest("button[data-fold]")
-    if (fold instanceof HTMLElement) log.toggle(fold.dataset.fold)
+    const foldButton = /** @type {Element} */ (click.target).closest("button[data-fold]")
+    if (foldButton instanceof HTMLElement) log.toggle(foldButton.dataset.fold)
   }
 }
 
@@ -239,22 +242,22 @@ function measured(probe) {
   return { line: probe.offsetHeight || 20, characters: Math.max(8, Math.floor(text.clientWidth / wide)) }
 }
 
-/** @param {HTMLElement} row @param {string} what */
-function ranges(row, what) {
+/** @param {HTMLElement} row @param {string} query */
+function ranges(row, query) {
   const text = row.querySelector(".line-text")?.firstChild
-  const found = []
-  const words = text?.textContent?.toLowerCase() ?? ""
-  for (let at = words.indexOf(what); text && at >= 0; at = words.indexOf(what, at + what.length)) {
+  const matches = []
+  const rowText = text?.textContent?.toLowerCase() ?? ""
+  for (let at = rowText.indexOf(query); text && at >= 0; at = rowText.indexOf(query, at + query.length)) {
     const range = new Range()
     range.setStart(text, at)
-    range.setEnd(text, at + what.length)
-    found.push(range)
+    range.setEnd(text, at + query.length)
+    matches.push(range)
   }
-  return found
+  return matches
 }
 
 /** @param {string} name @param {Range[]} ranges */
 function highlight(name, ranges) {
-  const all = /** @type {any} */ (CSS).highlights
-  if (all) all.set(name, new /** @type {any} */ (globalThis).Highlight(...ranges))
+  const registry = /** @type {any} */ (CSS).highlights
+  if (registry) registry.set(name, new /** @type {any} */ (globalThis).Highlight(...ranges))
 }

@@ -145,14 +145,16 @@ function charted(el, { expression }, { evaluateLater, effect, cleanup }) {
 
 /** @param {any} dependencies */
 function ofService({ add, api, feed, journal, router, toasts, heartbeats }) {
-  const one = add("service", service({ api, heartbeats, journal, router, toasts }))
-  journal.onUndone((/** @type {{action: string}} */ { action }) => action.endsWith("pause") && one.here && one.load())
-  for (const entity of ["incident", "session", "cooldown", "memory", "approval"]) feed.on(entity, () => one.follow())
-  feed.on("check_results", (/** @type {any} */ items) => one.followResults(items))
+  const store = add("service", service({ api, heartbeats, journal, router, toasts }))
+  journal.onUndone(
+    (/** @type {{action: string}} */ { action }) => action.endsWith("pause") && store.here && store.load(),
+  )
+  for (const entity of ["incident", "session", "cooldown", "memory", "approval"]) feed.on(entity, () => store.follow())
+  feed.on("check_results", (/** @type {any} */ items) => store.followResults(items))
   return {
-    visit: (/** @type {URLSearchParams} */ params) => one.visit(params),
-    exit: () => one.exit(),
-    load: () => (one.load(), one.loadChart(), heartbeats.load(one.name)),
+    visit: (/** @type {URLSearchParams} */ params) => store.visit(params),
+    exit: () => store.exit(),
+    load: () => (store.load(), store.loadChart(), heartbeats.load(store.name)),
   }
 }
 
@@ -160,104 +162,119 @@ function ofService({ add, api, feed, journal, router, toasts, heartbeats }) {
 function ofSettings({ add, api, clock, confirm, toasts, journal, router }) {
   const keyring = add("tokens", tokens({ api, confirm, toasts }))
   const subscribed = add("devices", devices({ api, push: browserPush(), toasts, clock }))
-  const known = add("agents", agents({ api, clock }))
+  const agentStore = add("agents", agents({ api, clock }))
   const browsers = add("logins", logins({ api, confirm, toasts, clock }))
-  const one = add(
+  const store = add(
     "settings",
-    settings({ api, tokens: keyring, logins: browsers, agents: known, devices: subscribed, toasts, journal, router }),
+    settings({
+      api,
+      tokens: keyring,
+      logins: browsers,
+      agents: agentStore,
+      devices: subscribed,
+      toasts,
+      journal,
+      router,
+    }),
   )
-  journal.onUndone((/** @type {{action: string}} */ { action }) => action === "configure" && one.state && one.load())
+  journal.onUndone(
+    (/** @type {{action: string}} */ { action }) => action === "configure" && store.state && store.load(),
+  )
   const visit = async (/** @type {URLSearchParams} */ params) => {
-    await one.visit(params)
-    if (params.has("change") && one.editing) focusOn(".set-edit :is(input, select)")
+    await store.visit(params)
+    if (params.has("change") && store.editing) focusOn(".set-edit :is(input, select)")
   }
-  return { settings: { visit, exit: () => one.exit(), load: () => one.load() } }
+  return { settings: { visit, exit: () => store.exit(), load: () => store.load() } }
 }
 
 /** @param {any} dependencies */
 function ofHealth({ Alpine, add, api, feed, clock, supervisor, toasts }) {
-  const well = add("health", health({ api, toasts, clock }))
-  Alpine.effect(() => well.follow(supervisor.away, feed.state.live))
-  const measured = add("memoryHealth", memoryHealth({ api, toasts, clock }))
-  const came = add("alerts", alerts({ api, feed }))
-  const went = add("notices", notices({ api, feed, toasts }))
-  feed.on("alert", (/** @type {Change} */ change) => came.phase === "ready" && came.apply(change))
-  feed.on("notice", (/** @type {Change} */ change) => went.follow(change))
-  const all = () => (measured.load(), came.load(), went.load())
+  const healthStore = add("health", health({ api, toasts, clock }))
+  Alpine.effect(() => healthStore.follow(supervisor.away, feed.state.live))
+  const memoryStore = add("memoryHealth", memoryHealth({ api, toasts, clock }))
+  const alertStore = add("alerts", alerts({ api, feed }))
+  const noticeStore = add("notices", notices({ api, feed, toasts }))
+  feed.on("alert", (/** @type {Change} */ change) => alertStore.phase === "ready" && alertStore.apply(change))
+  feed.on("notice", (/** @type {Change} */ change) => noticeStore.follow(change))
+  const loadAll = () => (memoryStore.load(), alertStore.load(), noticeStore.load())
   return {
-    health: { visit: () => (well.visit(), all()), exit: () => well.exit(), load: () => (well.load(), all()) },
+    health: {
+      visit: () => (healthStore.visit(), loadAll()),
+      exit: () => healthStore.exit(),
+      load: () => (healthStore.load(), loadAll()),
+    },
   }
 }
 
 /** @param {any} dependencies */
 function ofPreview({ add, api, feed, router, services, clock }) {
-  const next = add("preview", preview({ api, router, services, clock }))
-  feed.on("memory", (/** @type {Change} */ change) => next.follow(change))
-  return { preview: next }
+  const store = add("preview", preview({ api, router, services, clock }))
+  feed.on("memory", (/** @type {Change} */ change) => store.follow(change))
+  return { preview: store }
 }
 
 /** @param {any} dependencies */
 function ofGraph({ add, api, feed, router, confirm, toasts, journal }) {
   const drawn = !matchMedia("(max-width: 760px)").matches // on a phone the list comes first
-  const one = add("graph", graph({ api, router, confirm, toasts, journal, drawn }))
-  for (const entity of ["entity", "relationship", "memory"]) feed.on(entity, () => one.follow())
-  return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
+  const store = add("graph", graph({ api, router, confirm, toasts, journal, drawn }))
+  for (const entity of ["entity", "relationship", "memory"]) feed.on(entity, () => store.follow())
+  return { visit: store.visit.bind(store), exit: () => store.exit(), load: () => store.reload() }
 }
 
 /** @param {any} dependencies */
 function ofIncidents({ add, api, feed, confirm, toasts, journal }) {
-  const found = add("incidents", incidents({ api, confirm, toasts, journal }))
-  for (const entity of ["incident", "session", "event", "approval"]) feed.on(entity, () => found.follow())
-  journal.onUndone((/** @type {{action: string}} */ { action }) => action === "incident" && found.here && found.load())
-  return found
+  const store = add("incidents", incidents({ api, confirm, toasts, journal }))
+  for (const entity of ["incident", "session", "event", "approval"]) feed.on(entity, () => store.follow())
+  journal.onUndone((/** @type {{action: string}} */ { action }) => action === "incident" && store.here && store.load())
+  return store
 }
 
 /** @param {any} dependencies */
 function ofEvents({ Alpine, add, api, feed, router, toasts }) {
   const groups = add("eventGroups", eventGroups({ api, feed }))
-  const counted = add("density", density({ api, feed }))
-  const one = add("events", events({ api, feed, router, groups, density: counted }))
-  feed.on("event", (/** @type {Change} */ change) => one.follow(change))
-  feed.onReset(() => router.page !== "events" && one.phase !== "loading" && one.reload())
-  Alpine.effect(() => one.list.waiting.length && toasts.announce(one.list.pill, "events"))
+  const densityStore = add("density", density({ api, feed }))
+  const store = add("events", events({ api, feed, router, groups, density: densityStore }))
+  feed.on("event", (/** @type {Change} */ change) => store.follow(change))
+  feed.onReset(() => router.page !== "events" && store.phase !== "loading" && store.reload())
+  Alpine.effect(() => store.list.waiting.length && toasts.announce(store.list.pill, "events"))
   return {
-    visit: (/** @type {URLSearchParams} */ params) => one.visit(params),
-    exit: () => one.exit(),
-    load: () => one.reload(),
+    visit: (/** @type {URLSearchParams} */ params) => store.visit(params),
+    exit: () => store.exit(),
+    load: () => store.reload(),
   }
 }
 
 /** @param {any} dependencies */
 function ofEditor({ add, api, confirm, toasts, journal, router, services }) {
-  const one = add("editor", editor({ api, confirm, toasts, journal, router, services }))
+  const store = add("editor", editor({ api, confirm, toasts, journal, router, services }))
   journal.onUndone((/** @type {{action: string}} */ { action }) => {
-    if (/configure|pause/.test(action)) return Promise.all([one.here && one.load(), services.load()])
+    if (/configure|pause/.test(action)) return Promise.all([store.here && store.load(), services.load()])
   })
-  return one
+  return store
 }
 
 /** @param {any} dependencies */
 function ofNotebook({ add, api, feed, confirm, toasts, unsaved }) {
-  const one = add("notebook", notebook({ api, confirm, toasts, drafts: unsaved }))
-  for (const entity of ["memory", "event", "page_review"]) feed.on(entity, () => one.follow())
-  return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
+  const store = add("notebook", notebook({ api, confirm, toasts, drafts: unsaved }))
+  for (const entity of ["memory", "event", "page_review"]) feed.on(entity, () => store.follow())
+  return { visit: store.visit.bind(store), exit: () => store.exit(), load: () => store.reload() }
 }
 
 /** @param {any} dependencies */
 function ofOrganizer({ add, api, feed, confirm, toasts, journal }) {
-  const one = add("organizer", organizer({ api, confirm, toasts, journal }))
-  journal.onUndone(() => one.here && one.reload())
-  for (const entity of ["memory", "review"]) feed.on(entity, () => one.follow())
-  feed.on("organizer_run", (/** @type {Change} */ change) => one.followRun(change))
-  return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
+  const store = add("organizer", organizer({ api, confirm, toasts, journal }))
+  journal.onUndone(() => store.here && store.reload())
+  for (const entity of ["memory", "review"]) feed.on(entity, () => store.follow())
+  feed.on("organizer_run", (/** @type {Change} */ change) => store.followRun(change))
+  return { visit: store.visit.bind(store), exit: () => store.exit(), load: () => store.reload() }
 }
 
 /** @param {any} dependencies */
 function ofSearch({ add, api, feed, router, storage }) {
-  const found = add("search", search({ api, feed, router, storage }))
+  const store = add("search", search({ api, feed, router, storage }))
   for (const layer of LAYERS)
-    feed.on(layer, (/** @type {Change} */ change) => found.here && found.follow(layer, change))
-  return found
+    feed.on(layer, (/** @type {Change} */ change) => store.here && store.follow(layer, change))
+  return store
 }
 
 /** @param {any} dependencies */
@@ -272,21 +289,21 @@ function ofApprovals({ Alpine, add, api, feed, approvals, clock, live, toasts })
 
 /** @param {any} dependencies */
 function ofReviews({ Alpine, add, api, feed, router, reviews, toasts, journal }) {
-  const one = add("review", review({ api, reviews, toasts, journal, router }))
+  const store = add("review", review({ api, reviews, toasts, journal, router }))
   journal.onUndone(async (/** @type {{review_id: number | null}} */ { review_id: id }) => {
-    if (id !== null) await one.reopened(await api.get(`/reviews/${id}`))
+    if (id !== null) await store.reopened(await api.get(`/reviews/${id}`))
   })
-  feed.on("review", (/** @type {Change} */ change) => one.follow(change))
-  feed.on("memory", (/** @type {Change} */ change) => one.followMemory(change))
+  feed.on("review", (/** @type {Change} */ change) => store.follow(change))
+  feed.on("memory", (/** @type {Change} */ change) => store.followMemory(change))
   feed.on("page_review", () => router.page === "reviews" && Alpine.store("notebook").load())
   return {
     visit: (/** @type {URLSearchParams} */ params, /** @type {number | null} */ id) => (
       reviews.visit(params),
       Alpine.store("notebook").load(),
-      one.visit(id)
+      store.visit(id)
     ),
-    exit: () => one.visit(null),
-    load: () => router.id !== null && one.load(router.id),
+    exit: () => store.visit(null),
+    load: () => router.id !== null && store.load(router.id),
   }
 }
 
@@ -300,35 +317,35 @@ function ofTrash({ add, api, feed, confirm, toasts, journal }) {
 /** @param {any} dependencies */
 function ofSession({ add, api, feed, engines, toasts, journal }) {
   add("revocation", revocation({ api, toasts, journal }))
-  const linked = add("chain", chain({ api, feed }))
-  const one = add("session", session({ api, feed, log: add("log", log({ api })), chain: linked, engines }))
-  feed.on("session", (/** @type {Change} */ change) => (one.follow(change), linked.follow(change)))
-  feed.on("memory", (/** @type {Change} */ change) => one.followMemory(change))
-  feed.on("event", (/** @type {Change} */ change) => one.followEvent(change))
-  feed.on("marker", (/** @type {Change} */ change) => one.followMarker(change))
-  feed.on("review", (/** @type {Change} */ change) => one.followReview(change))
-  feed.on("escalation", (/** @type {Change} */ change) => linked.followHandoff(change))
+  const chainStore = add("chain", chain({ api, feed }))
+  const store = add("session", session({ api, feed, log: add("log", log({ api })), chain: chainStore, engines }))
+  feed.on("session", (/** @type {Change} */ change) => (store.follow(change), chainStore.follow(change)))
+  feed.on("memory", (/** @type {Change} */ change) => store.followMemory(change))
+  feed.on("event", (/** @type {Change} */ change) => store.followEvent(change))
+  feed.on("marker", (/** @type {Change} */ change) => store.followMarker(change))
+  feed.on("review", (/** @type {Change} */ change) => store.followReview(change))
+  feed.on("escalation", (/** @type {Change} */ change) => chainStore.followHandoff(change))
   return {
     /** @param {URLSearchParams} params @param {number} id @param {string} hash */
-    visit: (params, id, hash) => one.visit(id, params.get("part") ?? "", hash),
-    exit: () => one.exit(),
-    load: () => one.reload(),
+    visit: (params, id, hash) => store.visit(id, params.get("part") ?? "", hash),
+    exit: () => store.exit(),
+    load: () => store.reload(),
   }
 }
 
 /** @param {any} dependencies */
 function ofUses({ Alpine, add, api, feed, router, clock, toasts, journal }) {
   const slots = add("cooldowns", cooldowns({ api, feed, clock, toasts, journal }))
-  const done = add("uses", uses({ api, feed, router }))
-  feed.on("cooldown", (/** @type {Change} */ change) => (done.follow(change), slots.follow()))
-  feed.onReset(() => router.page !== "cooldowns" && done.phase !== "loading" && done.load())
+  const usesStore = add("uses", uses({ api, feed, router }))
+  feed.on("cooldown", (/** @type {Change} */ change) => (usesStore.follow(change), slots.follow()))
+  feed.onReset(() => router.page !== "cooldowns" && usesStore.phase !== "loading" && usesStore.load())
   Alpine.effect(() => slots.tick(clock.second))
-  Alpine.effect(() => done.waiting.length && toasts.announce(done.pill, "uses"))
+  Alpine.effect(() => usesStore.waiting.length && toasts.announce(usesStore.pill, "uses"))
   return {
     cooldowns: {
-      visit: (/** @type {URLSearchParams} */ params) => (slots.visit(), done.visit(params)),
+      visit: (/** @type {URLSearchParams} */ params) => (slots.visit(), usesStore.visit(params)),
       exit: () => slots.exit(),
-      load: () => (slots.load(), done.load()),
+      load: () => (slots.load(), usesStore.load()),
     },
   }
 }

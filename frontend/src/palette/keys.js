@@ -21,16 +21,16 @@ export function keys({ commands, storage, now = Date.now }) {
     here: /** @type {ReturnType<typeof grouped>} */ ([]),
     elsewhere: /** @type {ReturnType<typeof grouped>} */ ([]),
 
-    /** @param {boolean} on */
-    turn(on) {
-      this.on = on
-      storage.setItem(KEY, on ? "on" : "off")
+    /** @param {boolean} isOn */
+    turn(isOn) {
+      this.on = isOn
+      storage.setItem(KEY, isOn ? "on" : "off")
     },
 
     show() {
-      const all = commands().filter((command) => command.keys)
-      this.here = grouped(all.filter(applies))
-      this.elsewhere = grouped(all.filter((command) => !applies(command)))
+      const keyCommands = commands().filter((command) => command.keys)
+      this.here = grouped(keyCommands.filter(applies))
+      this.elsewhere = grouped(keyCommands.filter((command) => !applies(command)))
       this.help = true
     },
 
@@ -41,16 +41,16 @@ export function keys({ commands, storage, now = Date.now }) {
     /**
      * Whether this key is a command. Native browser keys are only listed; a key held down repeats only commands that
      * allow repetition.
-     * @param {string} key @param {boolean} [held]
+     * @param {string} key @param {boolean} [isRepeat]
      */
-    press(key, held = false) {
+    press(key, isRepeat = false) {
       const chord = prefix && now() - at < CHORD_MS ? `${prefix}\u0000${key}` : key
       const fitting = commands().filter((command) => command.keys && applies(command))
       const command = fitting.find(({ keys }) => pressed(keys ?? "") === chord)
       prefix = !command && fitting.some(({ keys }) => pressed(keys ?? "").startsWith(`${key}\u0000`)) ? key : ""
       at = now()
       if (!command || command.native) return false
-      if (!held || command.repeats) command.run()
+      if (!isRepeat || command.repeats) command.run()
       return true
     },
   }
@@ -59,7 +59,7 @@ export function keys({ commands, storage, now = Date.now }) {
 /** @param {Listed[]} commands */
 function grouped(commands) {
   const titles = [...new Set(commands.map(({ title }) => title))]
-  return titles.map((title) => ({ title, commands: commands.filter((each) => each.title === title).map(shown) }))
+  return titles.map((title) => ({ title, commands: commands.filter((command) => command.title === title).map(shown) }))
 }
 
 /** @param {Listed} command */

@@ -91,12 +91,12 @@ export function pressed(keys) {
  * @returns {string[]}
  */
 export function clashes(commands) {
-  const seen = new Set()
-  const found = new Set()
-  for (const command of commands.filter((each) => each.keys && applies(each))) {
+  const seenKeys = new Set()
+  const duplicates = new Set()
+  for (const command of commands.filter((candidate) => candidate.keys && applies(candidate))) {
     const keys = pressed(/** @type {string} */ (command.keys))
-    if (seen.has(keys)) found.add(/** @type {string} */ (command.keys))
-    seen.add(keys)
+    if (seenKeys.has(keys)) duplicates.add(/** @type {string} */ (command.keys))
+    seenKeys.add(keys)
   }
-  return [...found]
+  return [...duplicates]
 }

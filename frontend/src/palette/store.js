@@ -33,9 +33,9 @@ export function palette({
   storage,
   later = setTimeout,
 }) {
-  let turn = 0
-  /** @type {Entry[]} */ let known = []
-  /** @type {Entry[]} */ let found = []
+  let lastRequestId = 0
+  /** @type {Entry[]} */ let entries = []
+  /** @type {Entry[]} */ let hits = []
   /** @type {Entry[] | null} */ let settings = null
   return {
     open: false,
@@ -47,13 +47,13 @@ export function palette({
     problem: "",
 
     show() {
-      known = [
+      entries = [
         ...row().map(ofRow),
         ...approvals.open.flatMap(ofApproval),
         ...commands().filter(choosable).map(ofCommand),
         ...services.names.flatMap(ofService),
       ]
-      found = []
+      hits = []
       Object.assign(this, { query: "", at: 0, busy: false, problem: "", open: true })
       this.list()
       if (!settings) this.readSettings()
@@ -62,13 +62,13 @@ export function palette({
     /** Settings are found by name, once they are loaded. */
     async readSettings() {
       settings = []
-      const found = await catalog().catch(() => null)
-      settings = found?.map(ofSetting) ?? null
+      const response = await catalog().catch(() => null)
+      settings = response?.map(ofSetting) ?? null
       if (this.open) this.list()
     },
 
     hide() {
-      turn += 1
+      lastRequestId += 1
       this.open = false
     },
 
@@ -76,37 +76,42 @@ export function palette({
     type(query) {
       this.query = query
       this.at = 0
-      found = []
+      hits = []
       this.list()
       this.ask(query.trim())
     },
 
     /** Request memories and pages when typing pauses; only the newest response counts. @param {string} q */
     ask(q) {
-      const mine = ++turn
+      const requestId = ++lastRequestId
       this.busy = q.length >= FEWEST_LETTERS
       this.problem = ""
       if (!this.busy) return
       later(async () => {
-        if (mine !== turn) return
-        const asked = api.get("/search", { q, layers: "memory,page", limit: 6 })
-        const page = await asked.catch((/** @type {Error} */ problem) => problem)
-        if (mine !== turn) return
+        if (requestId !== lastRequestId) return
+        const request = api.get("/search", { q, layers: "memory,page", limit: 6 })
+        const page = await request.catch((/** @type {Error} */ problem) => problem)
+        if (requestId !== lastRequestId) return
         this.busy = false
         if (page instanceof Error) this.problem = page.message
-        else found = page.items.flatMap(ofHit)
+        else hits = page.items.flatMap(ofHit)
         this.list()
       }, STILL_MS)
     },
 
     list() {
       const recent = kept(storage)
-      const named = (settings ?? []).filter(({ label }) => holds(label, this.query))
-      const all = [...known, ...named, ...ofNumber(this.query), ...recent.filter(isAddress).map(ofAddress)]
+      const matchingSettings = (settings ?? []).filter(({ label }) => holds(label, this.query))
+      const candidates = [
+        ...entries,
+        ...matchingSettings,
+        ...ofNumber(this.query),
+        ...recent.filter(isAddress).map(ofAddress),
+      ]
       const chosen = this.query.trim()
-        ? best(all, (entry) => scored(entry, this.query, recent))
-        : recentFirst(all, recent)
-      this.entries = [...unique([...chosen, ...found]).slice(0, IN_SIGHT), ...ofSearch(this.query.trim())]
+        ? best(candidates, (entry) => scored(entry, this.query, recent))
+        : recentFirst(candidates, recent)
+      this.entries = [...unique([...chosen, ...hits]).slice(0, IN_SIGHT), ...ofSearch(this.query.trim())]
       this.at = Math.min(this.at, Math.max(0, this.entries.length - 1))
     },
 
@@ -141,7 +146,7 @@ export function palette({
   }
 
   /** @param {string} address @param {string} label @param {string} kind @returns {Entry} */
-  function place(address, label, kind) {
+  function linkTo(address, label, kind) {
     return { id: address, kind, label, parts: [], run: () => router.go(address) }
   }
 
@@ -149,16 +154,16 @@ export function palette({
   function ofSearch(query) {
     if (query.length < FEWEST_LETTERS) return []
     const address = `/search?${new URLSearchParams({ q: query })}`
-    return [place(address, t("app.search_for", { query }), t("common.search_page"))]
+    return [linkTo(address, t("app.search_for", { query }), t("common.search_page"))]
   }
 
   /** @param {string} service @returns {Entry[]} */
   function ofService(service) {
     const labels = serviceLabels(service)
-    const pages = SERVICE_PAGES.map((page) => place(serviceAddress(page, service), labels[page], service))
+    const pages = SERVICE_PAGES.map((page) => linkTo(serviceAddress(page, service), labels[page], service))
     const run = { run: () => runNow.show({ services: [service] }), label: labels.run, kind: service }
-    const own = place(`/services/${encodeURIComponent(service)}`, service, t("common.service_page"))
-    return [own, ...pages, { ...run, id: `run ${service}`, parts: [] }]
+    const servicePage = linkTo(`/services/${encodeURIComponent(service)}`, service, t("common.service_page"))
+    return [servicePage, ...pages, { ...run, id: `run ${service}`, parts: [] }]
   }
 
   /** @param {Setting} setting @returns {Entry} */
@@ -169,10 +174,10 @@ export function palette({
 
   /** @param {Approval} approval @returns {Entry[]} */
   function ofApproval(approval) {
-    const words = { wish: approvals.requestedAction(approval) }
+    const values = { wish: approvals.requestedAction(approval) }
     return [
-      { decision: /** @type {const} */ ("approve"), label: t("app.palette_approve", words) },
-      { decision: /** @type {const} */ ("deny"), label: t("app.palette_deny", words) },
+      { decision: /** @type {const} */ ("approve"), label: t("app.palette_approve", values) },
+      { decision: /** @type {const} */ ("deny"), label: t("app.palette_deny", values) },
     ].map(({ decision, label }) => ({
       id: `${decision} ${approval.id}`,
       kind: t("common.approvals_page"),
@@ -184,9 +189,9 @@ export function palette({
 
   /** The entries for a number: "session 12", "mem 45", "12". @param {string} query @returns {Entry[]} */
   function ofNumber(query) {
-    const [, word, digits] = /^\s*([a-z]*)\s*#?(\d{1,15})\s*$/i.exec(query) ?? []
+    const [, prefix, digits] = /^\s*([a-z]*)\s*#?(\d{1,15})\s*$/i.exec(query) ?? []
     if (!digits) return []
-    return NUMBERED.filter((name) => name.startsWith(word.toLowerCase())).map((name) => numbered(name, digits))
+    return NUMBERED.filter((name) => name.startsWith(prefix.toLowerCase())).map((name) => numbered(name, digits))
   }
 
   /** @param {typeof NUMBERED[number]} name @param {string} digits */
@@ -196,28 +201,28 @@ export function palette({
       memory: t("app.memory_n", { id: digits }),
       review: t("app.review_n", { id: digits }),
     }
-    return place(`/${PATHS[name]}/${digits}`, labels[name], t("app.kind_open"))
+    return linkTo(`/${PATHS[name]}/${digits}`, labels[name], t("app.kind_open"))
   }
 
   /** @param {Hit} hit @returns {Entry[]} */
   function ofHit({ memory, page }) {
-    if (page) return [place(`/notebook?page=${encodeURIComponent(page.path)}`, page.path, t("common.notebook_page"))]
+    if (page) return [linkTo(`/notebook?page=${encodeURIComponent(page.path)}`, page.path, t("common.notebook_page"))]
     if (!memory) return []
     const { id, title, observation } = memory
-    return [place(`/memories/${id}`, title || observation, t("app.memory_n", { id: String(id) }))]
+    return [linkTo(`/memories/${id}`, title || observation, t("app.memory_n", { id: String(id) }))]
   }
 
   /** @param {string} address @returns {Entry} */
   function ofAddress(address) {
     const [, path, digits] = /^\/(\w+)\/(\d+)$/.exec(address) ?? []
-    const name = NUMBERED.find((each) => PATHS[each] === path)
+    const name = NUMBERED.find((candidate) => PATHS[candidate] === path)
     if (name) return numbered(name, digits)
-    const [, named] = /^\/services\/([\w-]+)$/.exec(address) ?? []
-    if (named) return place(address, named, t("common.service_page"))
+    const [, serviceName] = /^\/services\/([\w-]+)$/.exec(address) ?? []
+    if (serviceName) return linkTo(address, serviceName, t("common.service_page"))
     const url = new URL(address, "http://here")
-    const page = SERVICE_PAGES.find((each) => `/${each}` === url.pathname) ?? "memories"
+    const page = SERVICE_PAGES.find((candidate) => `/${candidate}` === url.pathname) ?? "memories"
     const service = url.searchParams.get("service") ?? ""
-    return place(address, serviceLabels(service)[page], service)
+    return linkTo(address, serviceLabels(service)[page], service)
   }
 }
 
@@ -228,8 +233,8 @@ export function palette({
  * @param {string} query
  */
 function holds(text, query) {
-  const words = query.toLowerCase().split(/\s+/u).filter(Boolean)
-  return words.length > 0 && words.every((word) => text.toLowerCase().includes(word))
+  const terms = query.toLowerCase().split(/\s+/u).filter(Boolean)
+  return terms.length > 0 && terms.every((term) => text.toLowerCase().includes(term))
 }
 
 /** @param {{label: string, run: () => void}} action @param {number} at @returns {Entry} */
@@ -274,10 +279,14 @@ function scored({ id, label }, query, recent) {
   return score === null ? null : score + (recent.includes(id) ? RECENT_BONUS : 0)
 }
 
-/** @param {Entry[]} all @param {string[]} recent */
-function recentFirst(all, recent) {
-  const first = recent.flatMap((id) => all.find((entry) => entry.id === id) ?? [])
-  return [...first, ...all.filter((entry) => entry.parts.length), ...all.filter(({ id }) => !isAddress(id))]
+/** @param {Entry[]} entries @param {string[]} recent */
+function recentFirst(entries, recent) {
+  const recentEntries = recent.flatMap((id) => entries.find((entry) => entry.id === id) ?? [])
+  return [
+    ...recentEntries,
+    ...entries.filter((entry) => entry.parts.length),
+    ...entries.filter(({ id }) => !isAddress(id)),
+  ]
 }
 
 /** @param {Entry[]} entries */
@@ -292,15 +301,15 @@ function isAddress(id) {
 
 /** @param {Pick<Storage, "getItem" | "setItem">} storage @param {string} id */
 function remember(storage, id) {
-  const rest = kept(storage).filter((each) => each !== id)
-  storage.setItem(KEY, JSON.stringify([id, ...rest].slice(0, RECENT)))
+  const otherIds = kept(storage).filter((item) => item !== id)
+  storage.setItem(KEY, JSON.stringify([id, ...otherIds].slice(0, RECENT)))
 }
 
 /** @param {Pick<Storage, "getItem">} storage @returns {string[]} */
 function kept(storage) {
   try {
-    const held = JSON.parse(storage.getItem(KEY) ?? "[]")
-    return Array.isArray(held) ? held.filter((each) => typeof each === "string").slice(0, RECENT) : []
+    const stored = JSON.parse(storage.getItem(KEY) ?? "[]")
+    return Array.isArray(stored) ? stored.filter((item) => typeof item === "string").slice(0, RECENT) : []
   } catch {
     return []
   }

@@ -52,12 +52,12 @@ export function createApi({
    * @param {Record<string, string>} [headers]
    */
   async function change(method, path, body, headers) {
-    const sent = send(method, path, body, headers)
-    changing.add(sent)
+    const request = send(method, path, body, headers)
+    changing.add(request)
     try {
-      return await sent
+      return await request
     } finally {
-      changing.delete(sent)
+      changing.delete(request)
     }
   }
 
@@ -67,14 +67,14 @@ export function createApi({
    * @param {Record<string, any>} [params]
    */
   async function all(path, params) {
-    const first = await send("GET", path + query({ ...params, limit: PAGE_LIMIT }))
-    let cursor = first.next
+    const firstPage = await send("GET", path + query({ ...params, limit: PAGE_LIMIT }))
+    let cursor = firstPage.next
     while (cursor) {
       const page = await send("GET", path + query({ ...params, limit: PAGE_LIMIT, cursor }))
-      first.items.push(...page.items)
+      firstPage.items.push(...page.items)
       cursor = page.next
     }
-    return first
+    return firstPage
   }
 
   /** @param {string} method @param {string} path @param {unknown} [body] @param {Record<string, string>} [headers] */
@@ -87,10 +87,10 @@ export function createApi({
     })
     if (answer.status === 401) refused()
     if (!answer.ok) throw await problem(answer)
-    const found = answer.status === 204 ? null : await answer.json()
-    const act = Number(answer.headers?.get("lamplighter-act"))
-    if (act) acted(act, path)
-    return found
+    const responseBody = answer.status === 204 ? null : await answer.json()
+    const actId = Number(answer.headers?.get("lamplighter-act"))
+    if (actId) acted(actId, path)
+    return responseBody
   }
 
   /** @param {string} url @param {RequestInit} init */
@@ -98,8 +98,8 @@ export function createApi({
     try {
       return await fetch(url, init)
     } catch (cause) {
-      const late = cause instanceof DOMException && cause.name === "TimeoutError"
-      throw new Problem({ detail: late ? t("common.too_late") : t("common.out_of_reach") })
+      const isTimeout = cause instanceof DOMException && cause.name === "TimeoutError"
+      throw new Problem({ detail: isTimeout ? t("common.too_late") : t("common.out_of_reach") })
     }
   }
 }
@@ -122,8 +122,8 @@ const JSON_TYPE = { "content-type": "application/json" }
 export function query(params = {}) {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(params)) {
-    for (const each of Array.isArray(value) ? value : [value]) {
-      if (each !== null && each !== undefined && each !== "") search.append(name, String(each))
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (item !== null && item !== undefined && item !== "") search.append(name, String(item))
     }
   }
   const text = search.toString()

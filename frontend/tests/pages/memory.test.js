@@ -162,6 +162,27 @@ test("a late response does not overwrite a newer version from the feed", async (
   assert.deepEqual([store.row.version, store.draft.observation, store.dirty], [3, "Takes 10s", false])
 })
 
+test("text typed while an edit is being saved stays, and is saved on the new version", async () => {
+  const responses = [memory({ version: 2, observation: "Takes 70s" }), memory({ version: 3, observation: "Takes 80s" })]
+  const { store, patches } = await opened({ "PATCH /memories/7": () => responses.shift() })
+  store.draft.observation = "Takes 70s"
+
+  const saving = store.save()
+  store.draft.observation = "Takes 80s"
+  await saving
+
+  assert.deepEqual([store.draft.observation, store.base.version, store.dirty], ["Takes 80s", 2, true])
+  await store.save()
+  assert.deepEqual(
+    patches().map(({ body, version }) => [body, version]),
+    [
+      [{ observation: "Takes 70s" }, "7-1"],
+      [{ observation: "Takes 80s" }, "7-2"],
+    ],
+  )
+  assert.equal(store.dirty, false)
+})
+
 test("an edit outside the panel keeps the text typed in the panel", async () => {
   const { store } = await opened({ "PATCH /memories/7": memory({ confidence: 0.9, version: 2 }) })
   store.draft.observation = "Takes 90s"

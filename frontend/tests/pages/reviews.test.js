@@ -28,6 +28,12 @@ function review(changes) {
   }
 }
 
+/** A response that arrives when the test says so. */
+function deferred() {
+  let resolve = (_value) => {}
+  return { promise: new Promise((done) => (resolve = done)), resolve: (value) => resolve(value) }
+}
+
 const settled = (changes) => review({ state: "resolved", resolution: "keep_new", version: 2, ...changes })
 
 async function opened(answers = {}, { rows = [review()] } = {}) {
@@ -268,6 +274,39 @@ test("a reverted decision reopens the review", async () => {
     list.rows.map(({ id }) => id),
     [5],
   )
+})
+
+test("a response that began before the undo does not bring the decision back", async () => {
+  const late = deferred()
+  let requests = 0
+  const { store } = await opened({
+    "GET /reviews/5": () => [review(), late.promise, review({ version: 3 })][requests++],
+    "PUT /reviews/5/resolution": settled(),
+    "DELETE /reviews/5/resolution": review({ version: 3 }),
+  })
+  await store.choose("keep_new")
+
+  await store.undo()
+  late.resolve(settled())
+  await new Promise(setImmediate)
+
+  assert.equal(requests, 3)
+  assert.ok(store.waits)
+  assert.equal(store.row.version, 3)
+})
+
+test("a count that began earlier does not replace a later one", async () => {
+  const late = deferred()
+  const counts = [late.promise, { total: 1, pages: 0, items: [] }]
+  const api = fakeApi({ "GET /reviews": () => counts.shift() })
+  const counted = listOf({ api, feed: fakeFeed(), router: {}, later: () => {} })
+
+  const first = counted.tally()
+  await counted.tally()
+  late.resolve({ total: 2, pages: 0, items: [] })
+  await first
+
+  assert.equal(counted.open, 1)
 })
 
 test("a review resolved elsewhere leaves the list, but not under the pointer", async () => {

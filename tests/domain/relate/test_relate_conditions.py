@@ -1,7 +1,7 @@
 """Small words decide: "unless", "until", "although", "twice" and "not" change a claim."""
 
 from collections.abc import Iterable
-from itertools import product
+from itertools import permutations, product
 
 import pytest
 
@@ -179,3 +179,24 @@ def _differ(pairs: Iterable[tuple[str, str, str]]) -> None:
         is SAME
     ]
     assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "relation"),
+    [
+        ("Breaking the stale lock lets the next run start",
+         "The next run started after the stale lock was broken", SAME),
+        ("Breaking the stale lock lets the next run start",
+         "After breaking the stale lock the next run failed too", CONFLICTING),
+        ("Unplugging the coordinator wakes up a frozen mesh",
+         "The mesh stayed frozen although the coordinator was unplugged", CONFLICTING),
+    ],
+)  # fmt: skip
+def test_an_action_is_the_condition_of_its_outcome(old: str, new: str, relation: Relation) -> None:
+    assert relate(new, old).relation is relate(old, new).relation is relation
+
+
+def test_an_amount_of_another_unit_is_never_a_reinforcement() -> None:
+    for one, two in permutations(("40 s", "40 GB of bandwidth", "40 C"), 2):
+        old, new = (f"Live migration takes about {each} per guest" for each in (one, two))
+        assert relate(new, old).relation is not SAME, (old, new)

@@ -84,8 +84,8 @@ def test_verdicts_on_the_difficult_kinds_meet_the_limits() -> None:
     score = round(macro_f1(found), 4)
     wrong = round(taken_for(found, ["contradict"], "reinforce"), 4)
     print("kinds", score, wrong)  # noqa: T201 - as above
-    assert score >= 0.78
-    assert wrong <= 0.08
+    assert score >= 0.84
+    assert wrong <= 0.04
 
 
 def test_verdicts_on_the_difficult_kinds_for_other_services_meet_the_limits() -> None:
@@ -94,8 +94,8 @@ def test_verdicts_on_the_difficult_kinds_for_other_services_meet_the_limits() ->
     scores = [round(macro_f1(found), 4) for found in (more, held)]
     wrong = [round(taken_for(found, ["contradict"], "reinforce"), 4) for found in (more, held)]
     print("kinds_more, kinds_held", scores, wrong)  # noqa: T201 - as above
-    assert min(scores) >= 0.69
-    assert max(wrong) <= 0.08
+    assert min(scores) >= 0.74
+    assert max(wrong) <= 0.07
 
 
 def test_verdicts_on_paraphrased_kinds_meet_the_limits() -> None:
@@ -104,8 +104,23 @@ def test_verdicts_on_paraphrased_kinds_meet_the_limits() -> None:
     score = round(macro_f1(found), 4)
     wrong = round(taken_for(found, ["contradict"], "reinforce"), 4)
     print("phrased", score, wrong)  # noqa: T201 - as above
-    assert score >= 0.68
+    assert score >= 0.71
     assert wrong <= 0.04
+
+
+def test_observations_of_every_kind_are_judged_well_enough() -> None:
+    """Plain observations of 54 services; `plain_held` was only ever scored."""
+    some, held = judged(pairs("plain")), judged(pairs("plain_held"))
+    scores = [round(macro_f1(found), 4) for found in (some, held)]
+    wrong = [round(taken_for(found, ["contradict"], "reinforce"), 4) for found in (some, held)]
+    false = [
+        round(taken_for(found, ["reinforce", "new"], "contradict"), 4) for found in (some, held)
+    ]
+    print("plain, plain_held", scores, wrong, false)  # noqa: T201 - as above
+    assert scores[0] >= 0.94
+    assert scores[1] >= 0.82
+    assert max(wrong) == 0
+    assert max(false) <= 0.13
 
 
 def test_p_matches_the_share_of_correct_verdicts() -> None:

@@ -22,6 +22,8 @@ STATES = (
 )
 THINGS = ("{the}proxy", "{the}database", "{the}disk", "{the}memory", "redis", "a slow NAS")
 TROUBLE = ("high memory", "disk full", "{the}stuck queue", "connection refused", "slow uploads")
+MEANS = ("wifi", "ethernet", "{the}VPN", "{the}LAN", "IPv6")
+JOBS = ("{the}backup", "{the}indexer", "{the}nightly scan", "a crawler")
 PORTS = ("port 80", "port 443", "port 8443")
 PATHS = ("/mnt/a", "/mnt/b", "/srv/media")
 CODES = ("502", "503", "504")
@@ -53,7 +55,12 @@ SEVERAL = (
         "Errors {} mean {the}app is down", "A {} means that the app is down",
         "{}s are caused by the proxy", "Error {} indicates a full disk",
     )),
+    *((frame, MEANS) for frame in (
+        "Works over {}", "It works via {}", "Does not work over {}", "Is reachable through {}",
+    )),
+    *((frame, JOBS) for frame in ("High load comes from {}", "Slow queries come from {}")),
     ("Supports {}", ("OIDC", "SAML", "TLS 1.2", "TLS 1.3")),
+    ("Supports version {}", ("2", "3", "14", "15")),
 )  # fmt: skip
 ONE = (
     ("Runs on version {}", ("1.2", "1.4", "2.0")),
@@ -70,6 +77,13 @@ ONE = (
     ("Alerts when memory is above {}", ("60 %", "80 %", "95 %")),
     ("Requires at least {} of RAM", ("2 GB", "8 GB")),
     ("Requires python {}", ("3.9", "3.11")),
+    ("Requires PostgreSQL {}", ("14", "15", "16")),
+    ("Requires version {}", ("2", "3")),
+    ("PostgreSQL {} is needed", ("14", "15", "16")),
+    ("Runs on Debian {}", ("11", "12")),
+    ("{The}database user is {}", ("shop", "admin", "alice")),
+    ("{The}API is reachable on {}", ("port 80", "port 81")),
+    ("It {} over wifi", ("works", "does not work")),
     ("Needs the USB stick at {}", ("/dev/a", "/dev/b")),
     ("Exposes the API on port {}", ("80", "443")),
     ("Broken since version {}", ("2.4", "2.6")),
@@ -135,6 +149,11 @@ def test_another_single_value_and_a_negation_remain_contradictions(texts: tuple[
          "Fails when redis is not running; metrics are kept for a year", CONFLICTING),
         ("Restart the app before the cache", "Restart the cache before the app", CONFLICTING),
         ("When the disk is full it crashes", "When the disk is full it recovers", CONFLICTING),
+        ("Works over wifi", "Works only over ethernet", CONFLICTING),
+        ("Large files are parsed without trouble", "Large files are indexed at night", UNSURE),
+        ("Run fsck after a crash", "Run gc to free space", UNRELATED),
+        ("Transcription is done on the GPU", "The graphics card does the transcription", SAME),
+        ("Requires PostgreSQL 14", "Requires PostgreSQL 14.2", UNSURE),
         ("Needs port 80; logs are at /var/a", "Needs port 443; logs are at /var/b", CONFLICTING),
         ("The outage comes from the proxy, which listens on port 80",
          "The outage comes from the proxy, which listens on port 81", CONFLICTING),

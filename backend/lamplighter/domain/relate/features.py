@@ -1,7 +1,11 @@
 """Features of two analyzed observations, as numbers."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from math import exp
 from typing import Final
 
 from lamplighter.domain.relate.analysis import LIGHT, Analysis, Clause, ClauseWord
@@ -390,3 +394,30 @@ def _interactions(f: dict[str, float]) -> dict[str, float]:
         "unlike_both": f["unlike"] * both,
         "unlike_condition": f["unlike"] * f["condition_any"],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A linear model over the features of a comparison: same, conflicting, unrelated."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[float, ...], ...]
+    bias: tuple[float, ...]
+
+    def chances(self, figures: Mapping[str, float]) -> list[float]:
+        """Return the probabilities of the three relations; they add up to 1."""
+        values = [figures[name] for name in self.names]
+        scores = [
+            bias + sum(weight * value for weight, value in zip(row, values, strict=True))
+            for row, bias in zip(self.rows, self.bias, strict=True)
+        ]
+        top = max(scores)
+        shares = [exp(score - top) for score in scores]
+        return [share / sum(shares) for share in shares]
+
+
+@cache
+def load_weights() -> Weights:
+    """Return the weights that ship with the product; `benchmarks/fit.py` computed them."""
+    found = json.loads(files(__package__).joinpath("weights.json").read_text(encoding="utf-8"))
+    return Weights(tuple(found["names"]), tuple(map(tuple, found["weights"])), tuple(found["bias"]))

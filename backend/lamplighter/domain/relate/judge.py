@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
-from math import exp
 from typing import Final
 
 from lamplighter.domain.memory.frames import FRAMES, Frame
 from lamplighter.domain.relate.analysis import POLAR, Analysis, Clause, ClauseWord, Measure
 from lamplighter.domain.relate.features import (
     Comparison,
+    Weights,
     build_comparison,
     heavy_words,
+    load_weights,
     remove_shared_claims,
 )
 from lamplighter.domain.relate.match import Match, match
@@ -24,10 +25,12 @@ from lamplighter.domain.relate.replaced import (
     compare_links,
     find_added_condition,
     find_replacements,
+    has_other_subject,
     is_subject,
     is_value,
     leave_out_several,
     other_of_its_kind,
+    renames_subject,
     says_how_long,
 )
 from lamplighter.domain.relate.slots import agreeing_slot, differing_slots
@@ -54,6 +57,7 @@ FRAME_PROBABILITY: Final = 0.99
 OUT_TOPIC: Final = 0.5
 PARTS: Final = 4  # claims of a text that are compared with each claim of the other
 _AMOUNTS: Final = frozenset(["duration", "period", "bytes", "rate", "percent", "clock", "weekday"])
+_UNITS: Final = frozenset(["duration", "bytes", "rate", "celsius"])
 OTHER_SIGNS: Final = ("opposed", "often", "amount", "only_one")
 
 
@@ -112,33 +116,6 @@ def calibration() -> dict[str, list[tuple[float, float]]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """A linear model over the features of a comparison: same, conflicting, unrelated."""
-
-    names: tuple[str, ...]
-    rows: tuple[tuple[float, ...], ...]
-    bias: tuple[float, ...]
-
-    def chances(self, figures: Mapping[str, float]) -> list[float]:
-        """Return the probabilities of the three relations; they add up to 1."""
-        values = [figures[name] for name in self.names]
-        scores = [
-            bias + sum(weight * value for weight, value in zip(row, values, strict=True))
-            for row, bias in zip(self.rows, self.bias, strict=True)
-        ]
-        top = max(scores)
-        shares = [exp(score - top) for score in scores]
-        return [share / sum(shares) for share in shares]
-
-
-@cache
-def load_weights() -> Weights:
-    """Return the weights that ship with the product; `benchmarks/fit.py` computed them."""
-    found = json.loads(files(__package__).joinpath("weights.json").read_text(encoding="utf-8"))
-    return Weights(tuple(found["names"]), tuple(map(tuple, found["weights"])), tuple(found["bias"]))
-
-
 def judge(new: Analysis, existing: Analysis, by: Weights | None = None) -> RelationVerdict:
     """Return how a new observation relates to an existing one of the same service and category.
 
@@ -181,7 +158,7 @@ def _judge_claims(
     new: Analysis, existing: Analysis, whole: Match, by: Weights | None
 ) -> RelationVerdict:
     differing = differing_slots(existing.slots, new.slots)
-    if differing is not None:
+    if differing is not None and not _are_same_words(whole):
         reason = " instead of ".join(_shorten(slot.label) for slot in reversed(differing))
         return RelationVerdict(Relation.CONFLICTING, reason, FRAMED)
     if whole.least < LEAST_COVER and whole.size < LEAST_SHARED:
@@ -240,7 +217,12 @@ def _settle(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict
     """Separate claims about different attributes; decide an unsure verdict by the outcomes."""
     if verdict.relation is not Relation.UNRELATED and _of_another_attribute(comparison.whole):
         return RelationVerdict(Relation.UNRELATED, _difference_reason(comparison), FRAMED)
+    if verdict.relation is Relation.CONFLICTING and has_other_subject(comparison.whole):
+        return RelationVerdict(Relation.UNSURE, f"may conflict: {verdict.reason}", verdict.p)
     settled = verdict if verdict.sure else _agree_outcomes(comparison) or verdict
+    if settled.relation is Relation.SAME and renames_subject(comparison.whole):
+        reason = f"may conflict: {_conflict_reason(comparison)}"
+        settled = RelationVerdict(Relation.UNSURE, reason, settled.p)
     if settled.relation in (Relation.SAME, Relation.UNSURE):
         settled = _compare_conditions(comparison, settled)
     return settled
@@ -265,9 +247,14 @@ def _agree_outcomes(comparison: Comparison) -> RelationVerdict | None:
     one_topic = figures["topic_none"] and figures["topic"] >= OUT_TOPIC
     if not one_topic or not figures["out_agree"] or figures["clauses"] or figures["swapped"]:
         return None
-    if _denies(comparison, "unlike", *OTHER_SIGNS) or find_replacements(comparison.whole, POLAR):
+    whole = comparison.whole
+    if (
+        _denies(comparison, *OTHER_SIGNS)
+        or _other_fillers(whole)
+        or find_replacements(whole, POLAR)
+    ):
         return None
-    if added := find_added_condition(comparison.whole):
+    if added := find_added_condition(whole):
         return _of_another_condition(added)
     return RelationVerdict(Relation.SAME, _same_reason(comparison), FRAMED)
 
@@ -380,7 +367,9 @@ def _other_fillers(whole: Match) -> bool:
     """Whether each names something that the other does not: a host, a path, a port, a version."""
     left = _has_name(whole.left, whole.measures.left)
     right = _has_name(whole.right, whole.measures.right)
-    return bool(whole.measures.unlike) or (left and right)
+    rest = (whole.measures.left, whole.measures.right)
+    apart = all(any(each.kind in _UNITS for each in side) for side in rest)
+    return bool(whole.measures.unlike) or apart or (left and right)
 
 
 def _has_name(words: Sequence[ClauseWord], measures: Sequence[Measure]) -> bool:
@@ -392,6 +381,13 @@ def _denies(comparison: Comparison, *names: str) -> bool:
     return any(
         comparison.figures[name] for name in names or ("net", "unlike", "swapped", *OTHER_SIGNS)
     )
+
+
+def _are_same_words(whole: Match) -> bool:
+    """Whether no significant word or measure is in one text only, nor one of opposite meaning."""
+    apart = whole.measures.unlike or whole.measures.left or whole.measures.right
+    opposed = any(pair.opposed for pair in whole.pairs)
+    return not (apart or opposed or heavy_words([*whole.left, *whole.right]))
 
 
 def _are_labels(pair: tuple[Measure, Measure]) -> bool:

@@ -74,11 +74,21 @@ def _take(
 
 
 def comparable(one: Measure, two: Measure) -> bool:
-    """Return whether two measures are of one kind, or of kinds that can be compared."""
+    """Return whether two measures are of one kind, or of kinds that can be compared.
+
+    A version is no other one than the releases of it: 14 and 14.2.
+    """
+    if "version" in (one.kind, two.kind) and _is_release(one, two):
+        return False
     if one.kind == two.kind:
         return True
     kinds = frozenset((one.kind, two.kind))
     return kinds in _LIKE or kinds in _APART
+
+
+def _is_release(one: Measure, two: Measure) -> bool:
+    short, long = sorted((f"{one.text}.", f"{two.text}."), key=len)
+    return long.startswith(short) and not (one.bound or two.bound or one.denied or two.denied)
 
 
 def measures_agree(one: Measure, two: Measure) -> bool:

@@ -93,6 +93,9 @@ class _Word:
     raw: str = ""
 
 
+_AFTER: Final = _Word(stem("after"), "after")
+
+
 def read_outcome(row: Sequence[TextItem], lexicon: Lexicon) -> Outcome:
     """Read the outcome of a clause and its condition."""
     tokens = [_word(item, lexicon) for item in row]
@@ -111,6 +114,8 @@ def read_outcome(row: Sequence[TextItem], lexicon: Lexicon) -> Outcome:
     if not sign and despite:
         sign = 1
     may = any(word.root in _MAY for word in main)
+    if _acts(main) and not conditions:
+        conditions = [[_AFTER, *main[:3]]]
     presence = _presence(conditions, misses=sign < 0 or may)
     if not presence and any(word.text == "without" for word in main):
         presence = -1
@@ -241,7 +246,7 @@ def _ends(part: Sequence[_Word], word: _Word, leading: bool) -> bool:
     stated = [each for each in part[1:] if each.root and each.text not in _STARTERS]
     if part[0].text in _RELATIVE:
         return bool(stated) and word.text in _VERBS
-    if not leading or not stated:
+    if not leading or not stated or (part[-1].text.endswith("ing") and word.text in _DETERMINERS):
         return False
     opens = word.raw.partition(" ")[0] in _STARTERS or word.text in _VERBS
     if part[0].root in _WITH:
@@ -286,10 +291,17 @@ def _sign(main: Sequence[_Word], denies: int) -> int:
     return -sign if denies % 2 else sign
 
 
+def _acts(main: Sequence[_Word]) -> bool:
+    """Whether a clause begins with an action: "deleting the cache helps"."""
+    if len(main) < 3 or main[1].text not in _DETERMINERS:
+        return False
+    return main[0].text.endswith("ing") and main[0].text != main[0].root
+
+
 def _predicates(main: Sequence[_Word]) -> list[str]:
     """Return the kind of each word for the outcome; a word that is part of a name has none."""
     kinds = [word.kind for word in main]
-    if main and main[0].text.endswith("ing") and kinds[0] != "trouble":
+    if _acts(main) or (main and main[0].text.endswith("ing") and kinds[0] != "trouble"):
         kinds[0] = ""  # the action itself is not an outcome
     distinct = set(kinds)
     for at, word in enumerate(main[:-1]):

@@ -45,7 +45,11 @@ _TURNS: Final = frozenset(
     ["first", "last", "then", "second", "finally", "lastly", "afterwards", "later", "next"]
 )
 _NTH: Final = frozenset([*ORDINALS, "every", "each"])
+_RELATIVE: Final = ("that", "which", "who", "where", "what", "how", "because")
+_JOINS: Final = ("and", "or", "but", "it", "there")
 _ALSO: Final = ("also", "too", "even")
+# after any of these words the name of the service is a value: "the user is odoo"
+_NAMING: Final = (*_HELPERS[:4], "as", "named", "called", "user", "role", "account", "database")
 PORTS: Final = range(21, 65_536)
 
 
@@ -81,6 +85,8 @@ class _ClauseReader:
     links: list[tuple[str, int]] = field(default_factory=list)  # kinds of conditions and positions
     also: bool = False
     counts: bool = False  # whether a plural follows
+    then: str = ""  # the next word
+    verbal: bool = False  # whether a verb or a relative clause was read for certain
 
     def take(self, item: TextItem, then: str) -> None:
         """Process the next item; `then` is the text of the following one, "" for the last."""
@@ -88,7 +94,7 @@ class _ClauseReader:
             then.endswith("s") and then not in _NO_PLURALS and self.before not in _ARTICLES
         )
         self.place += 1
-        self.phrase = item.raw
+        self.phrase, self.then = item.raw, then
         if item.kind == "stop":
             self.commas.append(self.place)
             self.joints.append(self.place)
@@ -105,21 +111,24 @@ class _ClauseReader:
         if last and text in ("on", "off"):
             text = "enable" if text == "on" else "disable"
         lexicon, root = self.lexicon, self.lexicon.root(text)
-        self.mark(text, root)
         meanings = lexicon.meanings(root)
-        if self.predicate < 0 and not self.condition:
+        verb = self.is_verb(text)
+        self.mark(text, root)
+        if not self.condition and (self.predicate < 0 or verb):
             self.predicated(text, meanings)
         silent = root in lexicon.fillers or root in lexicon.conditions or root in lexicon.all
         marks = root in DENIALS or root in lexicon.scales or root in _BOUNDS or root in OTHERWISE
         said = (self.phrase or text).partition(" ")[0]
-        if root in self.own or (self.place == 1 and said.endswith("s") and not name):
+        own = root in self.own and self.before not in _NAMING
+        if own or (self.place == 1 and said.endswith("s") and not name):
             self.itself.append(self.place)
-        if not (silent or marks or root in self.own):
+        if not (silent or marks or own):
             self.add_word(text, root, meanings, name=name)
 
     def mark(self, text: str, root: str) -> None:
         """Record the effects of a word on the clause, apart from its own meaning."""
         lexicon = self.lexicon
+        self.verbal = self.verbal or text in _HELPERS or text in _RELATIVE
         self.cancels = self.cancels or root in _CANCELS
         self.conditional(text, root)
         self.also = self.also or text in _ALSO
@@ -176,10 +185,18 @@ class _ClauseReader:
         else:
             self.bound = bound
 
+    def is_verb(self, text: str) -> bool:
+        """Whether a word is the verb although a noun before it may be one: "calls … are"."""
+        known = self.links or self.predicate > 2 or self.before in _JOINS
+        return text in _HELPERS[:6] and not (known or self.verbal)
+
     def predicated(self, text: str, meanings: tuple[str, ...]) -> None:
         lexicon = self.lexicon
-        if text in ("is", "are", "was", "be") or meanings[0] in lexicon.single:
+        command = text == "run" and self.place == 1
+        if text in ("is", "are", "was", "be") or (meanings[0] in lexicon.single and not command):
             self.single, self.predicate = True, self.place
+        elif text in ("has", "have") and self.predicate > 0:
+            self.single, self.predicate = False, self.place
         elif meanings[0] in lexicon.several:
             self.predicate = self.place
 
@@ -289,7 +306,20 @@ class _ClauseReader:
             return "status"
         if len(item.text) in (4, 5) and self.single and int(item.low) in PORTS:
             return "port"
-        return "number"
+        return "version" if self.versioned(item.text) else "number"
+
+    def versioned(self, text: str) -> bool:
+        """Whether a bare number is part of a name, and no amount: "needs PostgreSQL 14"."""
+        noun = self.tokens[-1] if self.tokens else None
+        after = self.lexicon.root(self.then)
+        ends = after in self.lexicon.fillers | self.lexicon.conditions or not after.isalnum()
+        if noun is None or noun.place != self.place - 1 or not text.isdecimal() or not ends:
+            return False
+        if noun.senses[0].key == "version":
+            return True
+        verb = noun.surface.endswith(("s", "ed")) and self.predicate < 0
+        acts = noun.end or noun.effect or noun.senses[0].axis
+        return noun.weight >= POLAR and not acts and (not verb or self.then in _HELPERS)
 
     def order(self) -> tuple[frozenset[str], frozenset[str]]:
         """Return the events that come first and second in time."""

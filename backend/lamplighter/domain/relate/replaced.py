@@ -89,11 +89,54 @@ def other_of_its_kind(old: Sequence[Clause], new: Sequence[Clause]) -> str:
     return ""
 
 
+def has_other_subject(m: Match) -> bool:
+    """Whether two texts differ in the subject too, or only one narrows the subject."""
+    opposed = any(pair.opposed and not _is_topic(pair.old, m) for pair in m.pairs)
+    if (m.measures.unlike or opposed) and len(m.old) == len(m.new) == 1:
+        lone = [word for word in (*m.left, *m.right) if word.weight >= HEAVY]
+        turned = any(p.opposed and _is_topic(p.old, m) and _is_topic(p.new, m) for p in m.pairs)
+        if (turned and m.measures.unlike) or (lone and all(_narrows_topic(w, m) for w in lone)):
+            return True
+    least = POLAR if m.measures.unlike else HEAVY
+    return any(
+        all(any(_is_topic(w, m) for w in side) for side in gap)
+        for gap in find_replacements(m, least)
+    )
+
+
+def renames_subject(m: Match) -> bool:
+    """Whether a significant word replaces another one in the subject of a claim."""
+    if len(m.old) != 1 or len(m.new) != 1:
+        return False
+    old = _gaps(m.old, {id(pair.old): n for n, pair in enumerate(m.pairs)}, LIGHT)[1]
+    new = _gaps(m.new, {id(pair.new): n for n, pair in enumerate(m.pairs)}, LIGHT)[1]
+    gaps = [(*one, *two) for one, two in zip(old, new, strict=True) if one and two]
+    return any(
+        any(word.weight >= HEAVY for word in gap) and all(_is_topic(word, m) for word in gap)
+        for gap in gaps
+    )
+
+
+def _narrows_topic(word: ClauseWord, m: Match) -> bool:
+    """Whether a word precedes a shared word of the subject: "the websocket listener"."""
+    shared = [each for pair in m.pairs for each in (pair.old, pair.new)]
+    after = [w for c in (*m.old, *m.new) if any(word is t for t in c.tokens) for w in c.tokens]
+    follows = any(w.place == word.place + 1 and any(w is s for s in shared) for w in after)
+    return follows and _is_topic(word, m)
+
+
+def _is_topic(word: ClauseWord, m: Match) -> bool:
+    return not word.condition and is_subject(word, (*m.old, *m.new))
+
+
 def is_value(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
-    """Whether a word is the single value that its claim's subject can have."""
+    """Whether a word is the single value that its claim's subject can have.
+
+    A participle after "is" is no value: what is parsed may be indexed too.
+    """
     return any(
         clause.single
-        and word.place > clause.predicate
+        and word.place > clause.predicate + word.surface.endswith("ed")
         and not word.condition
         and any(word is each for each in clause.tokens)
         for clause in clauses

@@ -87,6 +87,12 @@ _PRONOUNS: Final = ("it", "they", "everything", "nothing")
 _DETERMINERS: Final = ("a", "an", "the", "its", "each", "every", "no")
 _ENDS_SUBJECT: Final = {*_FINITE, "in", "on", "at", "to", "from", "by", "via", "over", "as"}
 _TROUBLE: Final = ("trouble", "ill", "lost")
+_LEVELS: Final = frozenset(["level", "speed", "raised"])
+# what works, works by several means: over Wi-Fi, through the VPN
+_ABLE: Final = stems("work function fail reachable accessible available usable")
+_MEANS: Final = frozenset(["over", "via", "through", "with", "using", "from"])
+_SYMPTOM: Final = ("with", stem("fail"))
+_ONLY: Final = stem("only")
 _SOURCES: Final = {"from": stems("come"), "to": stems("due")}
 
 
@@ -183,10 +189,10 @@ def _find_objects(
             places.update(range(1, at))
         elif root in lexicon.frames and before not in _DETERMINERS:
             verb = at if not verb or (item.raw or item.text).endswith("s") else verb
-        elif item.text in _FINITE or (root in lexicon.single and before != "to"):
+        elif item.text in _FINITE or (root in lexicon.single and before != "to" and verb < at - 1):
             verb = 0
-        elif _names_cause(item.text, roots[: at - 1], lexicon):
-            verb = at
+        elif _names_cause((item.raw or item.text).partition(" ")[0], roots[: at - 1], lexicon):
+            verb = at - (" " in item.raw)  # "due to disk"
     return places | set(range(verb + 1, len(row) + 1) if verb else ())
 
 
@@ -210,8 +216,10 @@ def _condition_end(row: Sequence[TextItem], at: int) -> int:
 
 
 def _names_cause(text: str, roots: Sequence[str], lexicon: Lexicon) -> bool:
-    """Whether a cause follows: "caused by", "due to", or what trouble comes from."""
+    """Whether a cause or a means follows: "caused by", "works over", what trouble comes from."""
     last = roots[-1] if roots else ""
+    if text in _MEANS and not _ABLE.isdisjoint(roots[-2:]):
+        return _ONLY not in roots and (text, last) != _SYMPTOM
     if text == "by":
         return last in lexicon.frames
     return last in _SOURCES.get(text, ()) and (
@@ -221,4 +229,6 @@ def _names_cause(text: str, roots: Sequence[str], lexicon: Lexicon) -> bool:
 
 def _is_trouble(root: str, lexicon: Lexicon) -> bool:
     keys = (root, lexicon.meanings(root)[0])
+    if any(pole.axis in _LEVELS for key in keys for pole in lexicon.poles.get(key, ())):
+        return True
     return any(lexicon.endings.get(key) in _TROUBLE or key in lexicon.bad for key in keys)

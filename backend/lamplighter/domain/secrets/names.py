@@ -55,6 +55,7 @@ _HARMLESS_ENDS: Final = frozenset(
         *("lifetime", "timeout", "interval", "size", "status", "state", "mode", "method", "sock"),
         *("cost", "price", "budget", "per", "second", "total", "left", "remaining", "id", "ids"),
         *("strength", "service", "server", "check", "checks", "index", "kid", "set", "driver"),
+        "encryption",
     )
 )
 """Last parts of names that describe a secret without containing one: PASSWORD_FILE, token_count."""

@@ -7,9 +7,9 @@ linear in the text.
 
 import base64
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 from urllib.parse import quote
 
@@ -19,7 +19,7 @@ from lamplighter.domain.secrets.values import is_path
 from lamplighter.domain.text import clean_lines
 
 MIN_SECRET_CHARS: Final = 8
-_NO_LINE_END: Final = re.compile(rb"[^\r\n]")
+_STARS: Final = bytes(each if each in b"\r\n" else ord("*") for each in range(256))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Redactor:
         kept: list[bytes] = []
         at = 0
         for start, end, kind in find_secrets(data):
-            kept += [data[at:start], f"[REDACTED:{kind}]".encode()]
+            kept += (data[at:start], _mark(kind))
             at = end
         return b"".join([*kept, data[at:]]).decode("utf-8", "surrogatepass") if at else text
 
@@ -55,7 +55,7 @@ class Redactor:
             return data
         masked = bytearray(data)
         for start, end in spans:
-            masked[start:end] = _NO_LINE_END.sub(b"*", data[start:end])
+            masked[start:end] = data[start:end].translate(_STARS)
         return bytes(masked)
 
     def marked(self, line: bytes) -> bytes:
@@ -81,6 +81,11 @@ def build_redactor(environ: Iterable[tuple[str, str]]) -> Redactor:
             for how, written in _spellings(value):
                 known.setdefault(written, f"{name}{how}")
     return Redactor(known)
+
+
+@cache
+def _mark(kind: str) -> bytes:
+    return f"[REDACTED:{kind}]".encode()
 
 
 def _spellings(secret: str) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ The scan is linear in the text. Each candidate is short, and its inspection too.
 """
 
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -12,8 +12,10 @@ import re2
 
 from lamplighter.domain.secrets.names import ANY_WORD, COUNTED, UNCOUNTED, secret_kind
 from lamplighter.domain.secrets.prefixes import Prefix, find_prefix
+from lamplighter.domain.secrets.runs import NAME_CHARS, RUNS, Name, read_run
 from lamplighter.domain.secrets.shapes import SHAPES
 from lamplighter.domain.secrets.values import (
+    HARMLESS_WORDS,
     has_signs,
     is_harmless,
     is_prose,
@@ -26,13 +28,15 @@ _LONGEST: Final = 16_384
 MAX_MEMORY_BYTES: Final = 12 << 20
 """The memory limit of RE2 for a pattern and its states; RE2 drops the states at the limit."""
 _QUOTES: Final = r"(?:\\{0,7}[\"']){0,1}"
+_BLANK: Final = r" \t\n\f\r"
 _VALUE_KEY: Final = (
-    rf"{_QUOTES},?(?:\s|\\{{1,3}}n){{0,40}}{_QUOTES}(?i:value){_QUOTES}[ \t]{{0,8}}[:=][ \t]{{0,8}}"
+    rf"{_QUOTES},?(?:[{_BLANK}]|\\{{1,3}}n){{0,40}}"
+    rf"{_QUOTES}(?i:value){_QUOTES}[ \t]{{0,8}}[:=][ \t]{{0,8}}"
 )
 _ASSIGN: Final = rf"(?:{_QUOTES}\]?[ \t]{{0,20}}(?::=|=>|=|:)[ \t]{{0,20}}|>|{_VALUE_KEY})"
 _NAMED: Final = rf"{UNCOUNTED}[A-Za-z0-9_.-]{{0,40}}{_ASSIGN}"
 _COUNTED: Final = (
-    rf"{COUNTED}[A-Za-z0-9_.-]{{0,40}}{_ASSIGN}(?:[^0-9 \t]|[0-9.]{{1,40}}[^0-9.\s,;}}\])\\])"
+    rf"{COUNTED}[A-Za-z0-9_.-]{{0,40}}{_ASSIGN}(?:[^0-9 \t]|[0-9.]{{1,40}}[^0-9.{_BLANK},;}}\])\\])"
 )
 _OPTION: Final = (
     rf"--[A-Za-z0-9-]{{0,30}}{ANY_WORD}[A-Za-z0-9-]{{0,20}}(?:{_QUOTES},[ \t]?|[ \t]{{1,3}})"
@@ -42,6 +46,9 @@ _MARK_FORM: Final = re.compile(rf"{_MARK}[A-Za-z0-9_.: -]{{0,200}}\]".encode())
 _NAMED_FORM: Final = re.compile(
     rf"(?P<name>{ANY_WORD}[A-Za-z0-9_.-]{{0,40}})(?P<sep>{_ASSIGN})(?P<quote>\\{{0,7}}[\"'])?".encode()
 )
+_CANDIDATE: Final = re.compile(rf"{_NAMED}|{_COUNTED}".encode())
+_RUN: Final = re.compile(rf"[{NAME_CHARS}]{{2}}".encode())
+_CAMEL: Final = re.compile(rb"[a-z][A-Z]")
 _OPTION_FORM: Final = re.compile(
     rf"--(?P<name>[A-Za-z0-9-]{{0,30}}{ANY_WORD}[A-Za-z0-9-]{{0,20}})"
     rf"(?P<sep>{_QUOTES},[ \t]?|[ \t]{{1,3}})(?P<quote>\\{{0,7}}[\"'])?".encode()
@@ -55,6 +62,10 @@ _BARE: Final = frozenset(("secret", "secrets", "token", "credential", "credentia
 """Names that refer to a secret by its name, if only words follow them."""
 
 
+NEAR: Final = 256
+"""The longest text without the name of a secret that is read run by run."""
+
+
 class Secret(NamedTuple):
     """The position of a secret in the bytes of a text, and its kind."""
 
@@ -63,18 +74,95 @@ class Secret(NamedTuple):
     kind: str
 
 
-def find_secrets(data: bytes) -> Iterator[Secret]:
-    """Yield the secrets of a text by their names and patterns, in order, without overlaps."""
-    data = _blank_escapes(data)
-    find = _scan_pattern().search
-    at = after = 0
-    while found := find(data, at):
-        secret, at = _inspect(data, found.start(), after)
+def find_secrets(data: bytes) -> list[tuple[int, int, str]]:
+    """Return the secrets of a text by their names and patterns, in order, without overlaps."""
+    scan = _Scan(_blank_escapes(data))
+    scan.read_all()
+    return scan.secrets
+
+
+@dataclass(slots=True)
+class _Scan:
+    """One scan of a text: the secrets up to `at`, and the next candidate that is not a name."""
+
+    data: bytes
+    secrets: list[tuple[int, int, str]] = field(default_factory=list)
+    at: int = 0
+    other: int = -1
+
+    def read_all(self) -> None:
+        """Search the text for candidates; the names close to each are read run by run."""
+        find = _scan_pattern().search
+        while found := find(self.data, self.at):
+            start = found.start()
+            self._add(_inspect(self.data, start, self._after()))
+            if _CANDIDATE.match(self.data, start) and not _RUN.match(self.data, self.at - 1):
+                self._read_runs()
+
+    def _after(self) -> int:
+        return self.secrets[-1][1] if self.secrets else 0
+
+    def _add(self, result: "ScanResult") -> None:
+        secret, self.at = result
         if secret:
-            while at < len(data) and data[at] & 0xC0 == 0x80:  # never split a character
-                at += 1
-            after = at
-            yield secret._replace(end=at)
+            while self.at < len(self.data) and self.data[self.at] & 0xC0 == 0x80:
+                self.at += 1  # never split a character
+            self.secrets.append((secret.start, self.at, secret.kind))
+
+    def _read_runs(self) -> None:
+        """Read names and their values, up to a text without names."""
+        near = self.at + NEAR
+        for match in RUNS.finditer(self.data, self.at):
+            name = read_run(match[1])
+            if not name:
+                if match.end() > near or match[1] is None:
+                    return self._stop_at(match.end())
+                continue
+            begin = match.start(1)
+            near = begin + NEAR
+            if self.other <= match.end() or begin < self.at:
+                self._read_name(begin, name)
+            elif name.kind:
+                start, end = match.span(3)
+                if end < 0:
+                    self._read_word(match, begin, name)
+                else:
+                    self.secrets.append((start, end, name.kind))
+                    self.at = end
+        return None
+
+    def _stop_at(self, end: int) -> None:
+        """Continue with the search after a text without names, or at another candidate in it."""
+        self._inspect_others(self.at - 1)
+        self.at = min(max(self.at, end), self.other)
+
+    def _read_word(self, match: "re.Match[bytes]", begin: int, name: Name) -> None:
+        """Read the value of a name that may be a harmless word."""
+        start, end = match.span(4)
+        word = self.data[start:end]
+        if word.lower() in HARMLESS_WORDS:
+            return
+        if _CAMEL.search(word):
+            self.secrets.append((start, end, name.kind))
+            self.at = end
+        else:
+            self._read_name(begin, name)
+
+    def _inspect_others(self, end: int) -> None:
+        """Inspect the candidates that are no names, up to a position, and find the next one."""
+        while self.other <= end or self.other < self.at:
+            if self.other >= self.at:
+                self._add(_inspect(self.data, self.other, self._after()))
+            found = _others_pattern().search(self.data, self.at)
+            self.other = found.start() if found else len(self.data) + 1
+
+    def _read_name(self, begin: int, name: Name) -> None:
+        """Inspect the words of a name in their order, and what else begins before each."""
+        for offset in name.offsets:
+            start = begin + offset
+            self._inspect_others(start)
+            if start >= self.at and (not name.counted or _CANDIDATE.match(self.data, start)):
+                self._add(_scan_name(self.data, start, 0) or (None, self.at))
 
 
 def _blank_escapes(data: bytes) -> bytes:
@@ -194,9 +282,17 @@ def _options(*, capture: bool) -> Any:
 @cache
 def _scan_pattern() -> Any:
     """Return the pattern of all candidates for secrets."""
-    shapes = (f"(?:{each.pattern})" for each in _prefixes())
-    every = "|".join((_MARK, _OPTION, _NAMED, _COUNTED, *shapes))
-    return re2.compile(every.encode(), _options(capture=False))
+    return _any_of(_NAMED, _COUNTED, _others_pattern().pattern.decode())
+
+
+@cache
+def _others_pattern() -> Any:
+    """Return the pattern of the candidates that are no names with a value."""
+    return _any_of(_MARK, _OPTION, *(f"(?:{each.pattern})" for each in _prefixes()))
+
+
+def _any_of(*patterns: str) -> Any:
+    return re2.compile("|".join(patterns).encode(), _options(capture=False))
 
 
 @cache

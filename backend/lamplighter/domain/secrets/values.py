@@ -5,7 +5,7 @@ from typing import Final
 
 MAX_VALUE: Final = 4096
 
-_HARMLESS_WORDS: Final = frozenset(
+HARMLESS_WORDS: Final = frozenset(
     b"""
     true false yes no on off none null nil undefined empty unset set required optional enabled
     disabled redacted hidden masked changed expired invalid valid missing ok failed failure auto
@@ -24,7 +24,7 @@ _HARMLESS: Final = re.compile(
     rb"|(?:self|this|process|os|config|settings|args|env|vars?|data|local|module|secrets|options"
     rb"|request|req|params|values|Values)\.[A-Za-z_]"
 )
-_NUMBER: Final = re.compile(rb"[+-]?\d+(?:\.\d+)?[A-Za-z%/]{0,3}")
+_NUMBER: Final = re.compile(rb"[+-]?\d+(?:\.\d+)?(?:[A-Za-z%/]{0,3}|/\d{1,6})")
 _PATH: Final = re.compile(rb"(?:~|\.{1,2})?(?:/[A-Za-z0-9_.@%-]{1,64})+/?|[a-z.-]+(?:/[a-z._-]+)+")
 _RANDOM: Final = re.compile(rb"/(?=[^/]{0,64}[a-z])(?=[^/]{0,64}[A-Z])(?=[^/]{0,64}\d)[^/]{16}")
 _REFERENCE: Final = re.compile(rb"[a-z]+(?:[-_][a-z]+){0,4}")
@@ -46,7 +46,7 @@ def is_path(value: bytes) -> bool:
 
 def is_harmless(value: bytes, kind: str) -> bool:
     """Return whether a value is no secret: a word, a number, a path, `$NAME`."""
-    if len(value) < (3 if kind == "password" else 4) or value.lower() in _HARMLESS_WORDS:
+    if len(value) < (3 if kind == "password" else 4) or value.lower() in HARMLESS_WORDS:
         return True
     if _NUMBER.fullmatch(value):
         return kind != "password" or len(value) < 6

@@ -5,11 +5,11 @@ import { t } from "../../shared/texts/index.js"
  * @param {any} stores
  */
 export function approvalsCommands({ router, approvalQueue }) {
-  const here = () =>
+  const onPage = () =>
     router.page === "approvals" && Boolean(approvalQueue?.may()) && !/deny|edit/.test(approvalQueue.form)
   return [
-    { keys: "a", label: t("app.approval_approve"), when: here, run: () => approvalQueue.ask("approve") },
-    { keys: "d", label: t("app.approval_deny"), when: here, run: () => approvalQueue.ask("deny") },
-    { keys: "e", label: t("app.approval_edit"), when: here, run: () => approvalQueue.ask("edit") },
+    { keys: "a", label: t("app.approval_approve"), when: onPage, run: () => approvalQueue.ask("approve") },
+    { keys: "d", label: t("app.approval_deny"), when: onPage, run: () => approvalQueue.ask("deny") },
+    { keys: "e", label: t("app.approval_edit"), when: onPage, run: () => approvalQueue.ask("edit") },
   ]
 }

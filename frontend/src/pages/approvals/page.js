@@ -12,14 +12,14 @@ import { t } from "../../shared/texts/index.js"
 /** @param {(name: string) => any} store */
 export function approvalsPage(store) {
   const [approvalQueue, approvals, toasts] = ["approvalQueue", "approvals", "toasts"].map(store)
-  const chosen = (/** @type {Card} */ { id }) => approvalQueue.at === id
-  let was = false
+  const isChosen = (/** @type {Card} */ { id }) => approvalQueue.at === id
+  let wasSaving = false
   return {
     ...words(approvalQueue),
-    chosen,
+    chosen: isChosen,
 
     /** The open form of a card. @param {Card} card */
-    form: (card) => (chosen(card) && approvalQueue.may(card.row) ? approvalQueue.form : ""),
+    form: (card) => (isChosen(card) && approvalQueue.may(card.row) ? approvalQueue.form : ""),
 
     waitWords: () =>
       approvals.loaded ? t(approvals.waits ? "approvals.open" : "approvals.noneOpen", { n: approvals.waits }) : "",
@@ -52,8 +52,8 @@ export function approvalsPage(store) {
 
     /** After a decision the focused element is gone: focus the card that is chosen now. @param {boolean} saving */
     settle(saving) {
-      if (was && !saving) focusFree(`.ask[data-id="${approvalQueue.at}"] h2 a`)
-      was = saving
+      if (wasSaving && !saving) focusFree(`.ask[data-id="${approvalQueue.at}"] h2 a`)
+      wasSaving = saving
     },
 
     /** @param {Approval} row */
@@ -66,12 +66,12 @@ export function approvalsPage(store) {
   }
 }
 
-/** Focus an element that is about to be shown, unless another element has the focus. @param {string} place */
-function focusFree(place) {
+/** Focus an element that is about to be shown, unless another element has the focus. @param {string} selector */
+function focusFree(selector) {
   onceShown(() => {
     if (document.activeElement !== document.body) return
-    const found = /** @type {HTMLElement | null} */ (document.querySelector(place))
-    found?.focus({ preventScroll: true })
+    const element = /** @type {HTMLElement | null} */ (document.querySelector(selector))
+    element?.focus({ preventScroll: true })
   })
 }
 
@@ -82,16 +82,16 @@ function words(approvalQueue) {
 
     /** @param {Card} card */
     left(card) {
-      const left = approvalQueue.left(card)
-      return left > 0
-        ? t("approvals.left", { time: duration(Math.round(left / 1_000) * 1_000) })
+      const leftMs = approvalQueue.left(card)
+      return leftMs > 0
+        ? t("approvals.left", { time: duration(Math.round(leftMs / 1_000) * 1_000) })
         : t("approvals.expired")
     },
 
     /** The elapsed share of the time limit, for the bar. @param {Card} card */
     share({ id, row, detail }) {
-      const whole = Date.parse(row.expires_at) - Date.parse(row.created_at)
-      return whole > 0 ? approvalQueue.left({ id, row, detail }) / whole : 0
+      const lifetimeMs = Date.parse(row.expires_at) - Date.parse(row.created_at)
+      return lifetimeMs > 0 ? approvalQueue.left({ id, row, detail }) / lifetimeMs : 0
     },
 
     /** @param {Card} card */
@@ -127,15 +127,17 @@ function words(approvalQueue) {
 
     /** @param {Card} card */
     before({ row, detail }) {
-      const words = detail?.before ? quoted(detail.before.argv) : ""
-      return words && words !== quoted(row.argv) ? t("approvals.before", { words }) : ""
+      const originalCommand = detail?.before ? quoted(detail.before.argv) : ""
+      return originalCommand && originalCommand !== quoted(row.argv)
+        ? t("approvals.before", { words: originalCommand })
+        : ""
     },
 
     /** @param {Approval} row */
     state: ({ state }) => t(/** @type {any} */ (`approvals.state_${state}`)),
 
     /** @param {Approval} row */
-    decider: ({ decided_by: by }) => (by ? t("approvals.by", { by }) : ""),
+    decider: ({ decided_by: decider }) => (decider ? t("approvals.by", { by: decider }) : ""),
 
     /** @param {Approval} row */
     then: ({ state }) => (state === "open" ? "" : t(/** @type {any} */ (`approvals.then_${state}`))),
@@ -151,12 +153,12 @@ function words(approvalQueue) {
 
     /** @param {Card} card */
     decidedElsewhere({ row }) {
-      const { state, decided_by: by } = row
+      const { state, decided_by: decider } = row
       const values = {
         state: t(/** @type {any} */ (`approvals.state_${state}`)),
-        by: by ? t("approvals.by", { by }) : "",
+        by: decider ? t("approvals.by", { by: decider }) : "",
       }
-      return t(by ? "approvals.overtaken" : "approvals.overtakenAlone", values)
+      return t(decider ? "approvals.overtaken" : "approvals.overtakenAlone", values)
     },
 
     /** @param {number} at */

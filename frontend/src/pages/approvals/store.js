@@ -18,11 +18,11 @@ const BLANK = { note: "", words: /** @type {Word[]} */ ([]) }
  */
 export function approvalQueue({ api, feed, approvals, clock, live, toasts, now = Date.now, later = setTimeout }) {
   let key = 0
-  let armed = 0
+  let armedAt = 0
   /** @type {Set<number>} approvals whose last minute was announced */
-  const warned = new Set()
+  const warnedIds = new Set()
   /** @type {Map<number, any>} uses received from the feed: a response in flight may be older */
-  const moved = new Map()
+  const changedUses = new Map()
   const list = liveList({
     api,
     feed,
@@ -93,10 +93,10 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       this.closeForm()
     },
 
-    /** Each open approval has a card; new ones are appended. @param {Approval[]} open */
-    gather(open) {
+    /** Each open approval has a card; new ones are appended. @param {Approval[]} rows */
+    gather(rows) {
       if (!this.here) return
-      for (const row of open) this.keep(row)
+      for (const row of rows) this.keep(row)
       this.at ??= this.ids[0] ?? null
     },
 
@@ -104,18 +104,18 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     async bring(id) {
       this.choose(id)
       if (!this.rowsById[id]) await this.loadDetail(id)
-      const next = this.details[id]?.replaced_by
-      if (next && this.at === id && this.rowsById[id]?.state === "withdrawn") await this.bring(next)
+      const replacementId = this.details[id]?.replaced_by
+      if (replacementId && this.at === id && this.rowsById[id]?.state === "withdrawn") await this.bring(replacementId)
     },
 
     /** @param {Approval} row */
     keep(row) {
-      const held = this.rowsById[row.id]
-      if (held && held.version >= row.version) return
+      const existing = this.rowsById[row.id]
+      if (existing && existing.version >= row.version) return
       this.rowsById[row.id] = row
-      if (!held) this.ids = [...this.ids, ...(this.ids.includes(row.id) ? [] : [row.id])]
+      if (!existing) this.ids = [...this.ids, ...(this.ids.includes(row.id) ? [] : [row.id])]
       this.loadDetail(row.id)
-      if (held || row.replaces === null || this.rowsById[row.replaces]?.state !== "withdrawn") return
+      if (existing || row.replaces === null || this.rowsById[row.replaces]?.state !== "withdrawn") return
       this.loadDetail(row.replaces)
       if (this.at === row.replaces) this.choose(row.id)
     },
@@ -124,9 +124,9 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     follow({ id, row }) {
       if (!this.here || !row) return
       if (this.phase === "ready") this.put(row)
-      const held = this.rowsById[id]
-      if (!held) return
-      if (held.state === "open" && row.state !== "open" && this.at === id && !this.saving) {
+      const existing = this.rowsById[id]
+      if (!existing) return
+      if (existing.state === "open" && row.state !== "open" && this.at === id && !this.saving) {
         if (this.form) this.decidedElsewhere[id] = true
         this.closeForm()
       }
@@ -135,9 +135,9 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
 
     /** The run of an approved command changed. @param {Change} change */
     followUse({ id, row }) {
-      if (row) moved.set(id, row)
+      if (row) changedUses.set(id, row)
       const card = this.cards.find(
-        (/** @type {{row: Approval}} */ { row: asked }) => asked.use_id !== null && asked.use_id === row?.id,
+        (/** @type {{row: Approval}} */ { row: approval }) => approval.use_id !== null && approval.use_id === row?.id,
       )
       if (card?.detail) this.details[card.id] = { ...card.detail, use: row }
     },
@@ -147,19 +147,20 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
      * @param {number} id
      */
     async loadDetail(id) {
-      const found = await api.get(`/approvals/${id}`).catch(() => null)
+      const response = await api.get(`/approvals/${id}`).catch(() => null)
       if (!this.here) return
-      if (!found) {
+      if (!response) {
         this.details[id] ??= null
         return
       }
-      const session = await api.get(`/sessions/${found.session_id}`).catch(() => null)
-      const before = found.replaces === null ? null : await api.get(`/approvals/${found.replaces}`).catch(() => null)
-      if (!this.here) return
-      const use = newer(found.use, moved.get(found.use_id))
-      this.details[id] = { ...found, use, session, before, until: now() + 1_000 * found.seconds_left }
-      const held = this.rowsById[id]
-      if (!held || held.version < found.version) this.rowsById[id] = found
+      const session = await api.get(`/sessions/${response.session_id}`).catch(() => null)
+      const original =
+        response.replaces === null ? null : await api.get(`/approvals/${response.replaces}`).catch(() => null)
+      if (!this.here || this.details[id]?.version > response.version) return
+      const use = newer(response.use, changedUses.get(response.use_id))
+      this.details[id] = { ...response, use, session, before: original, until: now() + 1_000 * response.seconds_left }
+      const existing = this.rowsById[id]
+      if (!existing || existing.version < response.version) this.rowsById[id] = response
       if (!this.ids.includes(id)) this.ids = [...this.ids, id]
     },
 
@@ -179,8 +180,8 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
      * @param {Approval | null} [row] by default the chosen one
      */
     may(row) {
-      const one = row === undefined ? this.current : row
-      return one?.state === "open" && !this.disconnected && !this.saving
+      const approval = row === undefined ? this.current : row
+      return approval?.state === "open" && !this.disconnected && !this.saving
     },
 
     /** The time left to decide. @param {{row: Approval, detail: any}} card */
@@ -193,7 +194,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       const row = this.current
       if (!row || !this.may(row)) return
       if (this.form === "approve" && form === "approve") return this.confirm()
-      armed = now()
+      armedAt = now()
       this.refusal = ""
       this.form = form
       this.draft = { note: "", words: row.argv.map(word) }
@@ -201,7 +202,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
 
     /** A second press decides; one that follows at once belongs to the first press. */
     confirm() {
-      if (now() - armed >= STILL_MS) return this.decide("approve", {})
+      if (now() - armedAt >= STILL_MS) return this.decide("approve", {})
     },
 
     closeForm() {
@@ -212,9 +213,9 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       this.draft.words.push(word(""))
     },
 
-    /** @param {Word} gone */
-    dropWord(gone) {
-      this.draft.words = this.draft.words.filter(({ key }) => key !== gone.key)
+    /** @param {Word} removed */
+    dropWord(removed) {
+      this.draft.words = this.draft.words.filter(({ key }) => key !== removed.key)
     },
 
     /** The edited command, word by word. */
@@ -223,8 +224,8 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     },
 
     get changed() {
-      const words = this.written
-      return words.length > 0 && words[0] !== "" && JSON.stringify(words) !== JSON.stringify(this.current?.argv)
+      const argv = this.written
+      return argv.length > 0 && argv[0] !== "" && JSON.stringify(argv) !== JSON.stringify(this.current?.argv)
     },
 
     submit() {
@@ -233,13 +234,17 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
       if (this.form === "edit" && this.changed) return this.decide("edit", { argv: this.written })
     },
 
-    /** @param {Decision} decision @param {Record<string, any>} more */
-    async decide(decision, more) {
+    /** @param {Decision} decision @param {Record<string, any>} extra */
+    async decide(decision, extra) {
       const row = this.current
       if (!row || !this.may(row)) return
       this.saving = true
       try {
-        const answer = await api.put(`/approvals/${row.id}/decision`, { decision, ...more }, `${row.id}-${row.version}`)
+        const answer = await api.put(
+          `/approvals/${row.id}/decision`,
+          { decision, ...extra },
+          `${row.id}-${row.version}`,
+        )
         this.decided(row, decision, answer)
       } catch (problem) {
         await this.refuse(row, /** @type {any} */ (problem))
@@ -260,7 +265,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
 
     /** The next open approval. @param {number} id */
     waitsNext(id) {
-      const waiting = this.ids.filter((each) => each === id || this.rowsById[each]?.state === "open")
+      const waiting = this.ids.filter((otherId) => otherId === id || this.rowsById[otherId]?.state === "open")
       const at = waiting.indexOf(id)
       return waiting[at + 1] ?? waiting[at - 1] ?? id
     },
@@ -280,8 +285,8 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
     /** Announce the last minute once for each approval. */
     tick() {
       for (const card of this.cards) {
-        if (card.row?.state !== "open" || warned.has(card.id) || this.left(card) > LAST_MS) continue
-        warned.add(card.id)
+        if (card.row?.state !== "open" || warnedIds.has(card.id) || this.left(card) > LAST_MS) continue
+        warnedIds.add(card.id)
         if (this.left(card) > 0)
           toasts.announce(t("approvals.lastMinute", { wish: requestedAction(card.row) }), "approvals")
       }
@@ -294,7 +299,7 @@ export function approvalQueue({ api, feed, approvals, clock, live, toasts, now =
   }
 }
 
-/** The later version of two rows, one of which may be missing. @param {any} one @param {any} other */
-function newer(one, other) {
-  return other && (!one || other.version > one.version) ? other : one
+/** The later version of two rows, one of which may be missing. @param {any} first @param {any} second */
+function newer(first, second) {
+  return second && (!first || second.version > first.version) ? second : first
 }

@@ -40,37 +40,37 @@ export function auditPage(store) {
 
 /** The facts that support a memory, each with its name. @param {Belief} row */
 export function factsOf(row) {
-  const { memory, confirmed, contradicted, told, inactive_from: falls } = row
+  const { memory, confirmed, contradicted, told: prompts, inactive_from: inactiveFrom } = row
   const facts = [
     ["source", sourceWords(row)],
     ["verified", verificationWords(row)],
     ["confirmations", tallyWords(confirmed)],
     ["contradictions", tallyWords(contradicted)],
-    ["use", told.count ? t("audit.prompts", { n: told.count, last: last(told) }) : t("audit.noPrompt")],
-    ["fades", falls && memory.active ? t("audit.falls", { at: exact(falls) }) : ""],
+    ["use", prompts.count ? t("audit.prompts", { n: prompts.count, last: last(prompts) }) : t("audit.noPrompt")],
+    ["fades", inactiveFrom && memory.active ? t("audit.falls", { at: exact(inactiveFrom) }) : ""],
   ]
   return facts
-    .filter(([, words]) => words)
-    .map(([name, words]) => ({ name, title: t(/** @type {any} */ (`audit.${name}`)), words }))
+    .filter(([, text]) => text)
+    .map(([name, text]) => ({ name, title: t(/** @type {any} */ (`audit.${name}`)), words: text }))
 }
 
 /** The other memories in its links and open reviews. @param {Belief} row */
 export function conflictsOf({ links, reviews }) {
-  const tied = links.items.map(({ what, direction, memory_id: id, observation }, at) => ({
+  const linkRows = links.items.map(({ what, direction, memory_id: id, observation }, at) => ({
     key: `link ${at}`,
     address: `/memories/${id}`,
     link: t("audit.memory", { id: String(id) }),
     what: t(direction === "to" ? "audit.linkTo" : "audit.linkFrom", { what: what.replaceAll("_", " ") }),
     text: observation ?? t("audit.deleted"),
   }))
-  const open = reviews.items.map(({ id, kind, said }) => ({
+  const reviewRows = reviews.items.map(({ id, kind, said }) => ({
     key: `review ${id}`,
     address: `/reviews/${id}`,
     link: t("audit.review", { id: String(id) }),
     what: t("audit.open", { kind }),
     text: said,
   }))
-  return [...open, ...tied]
+  return [...reviewRows, ...linkRows]
 }
 
 /** The effect of leaving a memory out of the next prompt. @param {Belief} row */
@@ -83,16 +83,16 @@ export function withoutWords({ prompt }) {
 
 /** @param {Belief} row */
 function sourceWords({ memory }) {
-  const by = memory.session_id ? t("audit.bySession", { id: String(memory.session_id) }) : memory.source
-  return t("audit.learned", { by, trust: memory.trust, at: exact(memory.created_at) })
+  const author = memory.session_id ? t("audit.bySession", { id: String(memory.session_id) }) : memory.source
+  return t("audit.learned", { by: author, trust: memory.trust, at: exact(memory.created_at) })
 }
 
 /** @param {Belief} row */
 function verificationWords({ memory, verification }) {
   if (!verification) return memory.verified_at ? exact(memory.verified_at) : t("audit.neverTested")
-  const claims = verification.evidence.map(({ claim, state, detail }) => `${claim}: ${state} (${detail})`)
-  const head = t("audit.tested", { state: verification.state, at: exact(verification.checked_at ?? "") })
-  return [head, ...claims].join("; ")
+  const evidenceTexts = verification.evidence.map(({ claim, state, detail }) => `${claim}: ${state} (${detail})`)
+  const summary = t("audit.tested", { state: verification.state, at: exact(verification.checked_at ?? "") })
+  return [summary, ...evidenceTexts].join("; ")
 }
 
 /** @param {Tally} tally */
@@ -103,6 +103,6 @@ function tallyWords(tally) {
 /** @param {Tally} tally */
 function last({ sessions: [newest] }) {
   if (!newest) return t("audit.unknown")
-  const by = newest.session_id ? t("audit.bySession", { id: String(newest.session_id) }) : t("audit.person")
-  return newest.at ? `${by}, ${exact(newest.at)}` : by
+  const author = newest.session_id ? t("audit.bySession", { id: String(newest.session_id) }) : t("audit.person")
+  return newest.at ? `${author}, ${exact(newest.at)}` : author
 }

@@ -7,7 +7,7 @@ const PAGE = 20
  * @param {{api: Api, router: any, print?: () => void, painted?: () => Promise<unknown>}} dependencies
  */
 export function audit({ api, router, print = () => window.print(), painted = nextFrame }) {
-  let turn = 0
+  let lastRequestId = 0
   return {
     topic: "",
     service: /** @type {string | null} */ (null),
@@ -36,29 +36,30 @@ export function audit({ api, router, print = () => window.print(), painted = nex
     },
 
     async load() {
-      const mine = ++turn
+      const requestId = ++lastRequestId
       if (!this.topic) return void (this.phase = "idle")
       if (!this.rows.length) this.phase = "loading"
       try {
         const page = await this.read(null)
-        if (mine !== turn) return
+        if (requestId !== lastRequestId) return
         const { active, inactive } = page.states
         Object.assign(this, { rows: page.items, next: page.next, service: page.service, active, inactive })
         Object.assign(this, { phase: "ready", problem: "", at: Date.now() })
       } catch (problem) {
-        if (mine !== turn) return
+        if (requestId !== lastRequestId) return
         this.problem = /** @type {Error} */ (problem).message
         if (!this.rows.length) this.phase = "failed"
       }
     },
 
     async more() {
-      const mine = turn
+      const requestId = lastRequestId
       this.busy = true
       try {
         const page = await this.read(this.next)
-        if (mine === turn) Object.assign(this, { rows: [...this.rows, ...page.items], next: page.next, problem: "" })
-        return mine === turn
+        if (requestId === lastRequestId)
+          Object.assign(this, { rows: [...this.rows, ...page.items], next: page.next, problem: "" })
+        return requestId === lastRequestId
       } catch (problem) {
         this.problem = /** @type {Error} */ (problem).message
         return false
@@ -90,5 +91,5 @@ export function audit({ api, router, print = () => window.print(), painted = nex
 }
 
 function nextFrame() {
-  return new Promise((done) => requestAnimationFrame(() => setTimeout(done)))
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
 }

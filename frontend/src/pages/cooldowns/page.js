@@ -16,9 +16,9 @@ export function cooldownsPage(store, reveal) {
     actions: () => ACTIONS,
 
     serviceChoices() {
-      const held = uses.filters.service
-      const known = cooldowns.items.map((/** @type {Cooldown} */ { service }) => service)
-      return [...new Set([...services.names, ...known, ...(held ? [held] : [])])]
+      const selected = uses.filters.service
+      const cooldownServices = cooldowns.items.map((/** @type {Cooldown} */ { service }) => service)
+      return [...new Set([...services.names, ...cooldownServices, ...(selected ? [selected] : [])])]
     },
 
     /** @param {Cooldown} cooldown */

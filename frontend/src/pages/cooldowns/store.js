@@ -7,9 +7,9 @@ import { t } from "../../shared/texts/index.js"
  * @param {{api: Api, feed: Feed, clock: {second: number}, toasts: any, journal: any, later?: any, now?: () => number}} dependencies
  */
 export function cooldowns({ api, feed, clock, toasts, journal, later, now = Date.now }) {
-  let turn = 0
+  let lastRequestId = 0
   /** @type {() => void} */
-  let again = () => {}
+  let reloadSoon = () => {}
   return {
     items: /** @type {Cooldown[]} */ ([]),
     phase: "loading",
@@ -21,7 +21,7 @@ export function cooldowns({ api, feed, clock, toasts, journal, later, now = Date
     visit() {
       if (this.here) return
       this.here = true
-      again = throttle(() => this.here && this.load(), { later, now })
+      reloadSoon = throttle(() => this.here && this.load(), { later, now })
       this.load()
     },
 
@@ -30,22 +30,22 @@ export function cooldowns({ api, feed, clock, toasts, journal, later, now = Date
     },
 
     async load() {
-      const mine = ++turn
+      const requestId = ++lastRequestId
       try {
         const page = await api.all("/cooldowns")
-        if (mine === turn) this.take(page)
+        if (requestId === lastRequestId) this.take(page)
       } catch (problem) {
-        if (mine === turn) this.fail(/** @type {Error} */ (problem))
+        if (requestId === lastRequestId) this.fail(/** @type {Error} */ (problem))
       }
     },
 
     /** @param {Page<any>} page */
     take(page) {
       this.items = page.items
-      this.due = Math.min(...page.items.map((each) => nextSlot(each) ?? Infinity))
+      this.due = Math.min(...page.items.map((cooldown) => nextSlot(cooldown) ?? Infinity))
       this.phase = "ready"
       this.problem = ""
-      feed.replay(page.seq, "cooldown", () => again())
+      feed.replay(page.seq, "cooldown", () => reloadSoon())
       feed.read(page.seq)
     },
 
@@ -56,7 +56,7 @@ export function cooldowns({ api, feed, clock, toasts, journal, later, now = Date
     },
 
     follow() {
-      if (this.here) again()
+      if (this.here) reloadSoon()
     },
 
     /** @param {number} second */
@@ -91,11 +91,11 @@ export function cooldowns({ api, feed, clock, toasts, journal, later, now = Date
      * @param {Cooldown} cooldown
      */
     async reset({ service, action }) {
-      const done = t(action === "restart" ? "cooldowns.restarted" : "cooldowns.redeployed")
+      const actionText = t(action === "restart" ? "cooldowns.restarted" : "cooldowns.redeployed")
       const path = `/cooldowns/${encodeURIComponent(service)}/resets`
       try {
         await api.post(path, { action })
-        toasts.show(t("cooldowns.isReset", { service, done }), {
+        toasts.show(t("cooldowns.isReset", { service, done: actionText }), {
           undo: journal.undoing(),
         })
         await this.load()

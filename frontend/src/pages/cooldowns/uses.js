@@ -20,13 +20,17 @@ export function useWords(outcome) {
 }
 
 /** Details of a use beyond its kind: the declared name, a second attempt, and the outcome. @param {Use} use */
-export function useNotes({ name, action, text, attempts, healthy_after: healthy, cleared_by: by }) {
-  const isStated = healthy === null || /^Healthy again after/.test(text ?? "")
+export function useNotes({ name, action, text, attempts, healthy_after: healthyAfter, cleared_by: clearedBy }) {
+  const isStated = healthyAfter === null || /^Healthy again after/.test(text ?? "")
   return [
     name && name !== action ? name : "",
     attempts > 1 ? t("cooldowns.useAttempts", { n: attempts }) : "",
-    isStated ? "" : t("cooldowns.healthyAfter", { time: seconds(healthy) }),
-    by === "healthy" ? t("cooldowns.clearedByRounds") : by === "operator" ? t("cooldowns.resetByPerson") : "",
+    isStated ? "" : t("cooldowns.healthyAfter", { time: seconds(healthyAfter) }),
+    clearedBy === "healthy"
+      ? t("cooldowns.clearedByRounds")
+      : clearedBy === "operator"
+        ? t("cooldowns.resetByPerson")
+        : "",
   ]
     .filter(Boolean)
     .join(" · ")
@@ -73,9 +77,9 @@ export function uses({ api, feed, router, later = setTimeout }) {
     /** @param {URLSearchParams} params */
     visit(params) {
       filters = useFilters(params)
-      const same = this.phase === "ready" && JSON.stringify(filters) === JSON.stringify(this.filters)
+      const isUnchanged = this.phase === "ready" && JSON.stringify(filters) === JSON.stringify(this.filters)
       this.filters = filters
-      if (!same) this.load()
+      if (!isUnchanged) this.load()
     },
 
     /** @param {Change} change */

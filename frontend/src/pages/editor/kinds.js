@@ -89,8 +89,8 @@ export function kindOf(value, kinds) {
 }
 
 /** The name of a field. @param {Spec} spec */
-export function label({ path, label: own }) {
-  const key = own ?? path.at(-1) ?? ""
+export function label({ path, label: customLabel }) {
+  const key = customLabel ?? path.at(-1) ?? ""
   return t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`editor.field_${key}`))
 }
 
@@ -101,23 +101,23 @@ export function show(value, type) {
   if (Array.isArray(value)) return value.join(", ")
   if (typeof value === "object")
     return Object.entries(value)
-      .map(([name, each]) => `${name}: ${each}`)
+      .map(([name, item]) => `${name}: ${item}`)
       .join("\n")
   return String(value)
 }
 
 /** The value of a text; undefined for an empty text. @param {string} text @param {FieldType} type @returns {any} */
 export function parse(text, type) {
-  const said = text.trim()
-  if (!said) return undefined
-  if (type === "number") return number(said)
-  if (type === "choice") return ["true", "false"].includes(said) ? said === "true" : said
+  const trimmed = text.trim()
+  if (!trimmed) return undefined
+  if (type === "number") return number(trimmed)
+  if (type === "choice") return ["true", "false"].includes(trimmed) ? trimmed === "true" : trimmed
   if (type === "lines") return text.split("\n").filter((line) => line !== "")
-  if (type === "map") return Object.fromEntries(said.split("\n").filter(Boolean).map(pair))
-  const parts = said.split(",").map((each) => each.trim())
+  if (type === "map") return Object.fromEntries(trimmed.split("\n").filter(Boolean).map(pair))
+  const parts = trimmed.split(",").map((part) => part.trim())
   if (type === "list") return parts.filter(Boolean)
   if (type !== "numbers") return text
-  return parts.length > 1 ? parts.filter(Boolean).map(number) : number(said)
+  return parts.length > 1 ? parts.filter(Boolean).map(number) : number(trimmed)
 }
 
 /** @param {string} text */
@@ -130,19 +130,19 @@ function pair(line) {
 }
 
 /** @param {any} value @param {string[]} path @returns {any} */
-export const at = (value, path) => path.reduce((found, key) => found?.[key], value)
+export const at = (value, path) => path.reduce((inner, key) => inner?.[key], value)
 
 /**
  * A copy with another value at a path; undefined removes it.
  * @param {any} value
  * @param {string[]} path
- * @param {any} to
+ * @param {any} newValue
  * @returns {any}
  */
-export function put(value, [key, ...rest], to) {
-  const found = { ...value }
-  const next = rest.length ? put(found[key] ?? {}, rest, to) : to
-  if (next === undefined) delete found[key]
-  else found[key] = next
-  return found
+export function put(value, [key, ...rest], newValue) {
+  const copy = { ...value }
+  const child = rest.length ? put(copy[key] ?? {}, rest, newValue) : newValue
+  if (child === undefined) delete copy[key]
+  else copy[key] = child
+  return copy
 }

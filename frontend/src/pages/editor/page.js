@@ -23,11 +23,11 @@ export function editorPage(store) {
   const editor = store("editor")
   const services = store("services")
 
-  /** The path of a part in the fields of the service. @param {import("./draft.js").Part} it */
-  function prefix(it) {
+  /** The path of a part in the fields of the service. @param {import("./draft.js").Part} entry */
+  function prefix(entry) {
     for (const list of ["checks", "maintenance", "actions"]) {
-      const place = editor.draft[list].findIndex((/** @type {any} */ { key }) => key === it.key)
-      if (place >= 0) return `${list}.${place}.`
+      const index = editor.draft[list].findIndex((/** @type {any} */ { key }) => key === entry.key)
+      if (index >= 0) return `${list}.${index}.`
     }
     return ""
   }
@@ -35,25 +35,25 @@ export function editorPage(store) {
   /** @param {string} field */
   function errorOf(field) {
     if (!editor.touched) return ""
-    const found = editor.preview.problems.find(
-      (/** @type {{field: string}} */ each) => each.field === field || each.field.startsWith(`${field}.`),
+    const match = editor.preview.problems.find(
+      (/** @type {{field: string}} */ problem) => problem.field === field || problem.field.startsWith(`${field}.`),
     )
-    return found ? found.message : ""
+    return match ? match.message : ""
   }
 
-  /** @param {import("./draft.js").Part} it @param {(spec: any) => boolean} wanted */
-  function fields(it, wanted) {
-    const before = prefix(it)
-    return specsOf(it)
-      .filter(wanted)
+  /** @param {import("./draft.js").Part} entry @param {(spec: any) => boolean} isIncluded */
+  function fields(entry, isIncluded) {
+    const pathPrefix = prefix(entry)
+    return specsOf(entry)
+      .filter(isIncluded)
       .map((spec) => {
         const name = spec.path.join(".")
         return {
           name,
-          id: `edit-${it.key}-${name}`,
+          id: `edit-${entry.key}-${name}`,
           label: label(spec),
-          text: textOf(it, spec),
-          error: errorOf(`${before}${name}`),
+          text: textOf(entry, spec),
+          error: errorOf(`${pathPrefix}${name}`),
           choices: spec.type === "choice" ? (spec.choices ?? []) : null,
           long: spec.type === "lines" || spec.type === "map",
         }
@@ -68,26 +68,27 @@ export function editorPage(store) {
     },
     inForm: () => editor.mode !== "" || editor.opening !== null,
 
-    /** The kinds that a check or an action can be changed to. @param {any} it */
-    kindsOf(it) {
-      for (const kinds of [ACTIONS, WINDOWS]) if (it.kind in kinds) return Object.keys(kinds)
-      if (this.isLocked(it)) return [it.kind]
+    /** The kinds that a check or an action can be changed to. @param {any} entry */
+    kindsOf(entry) {
+      for (const kinds of [ACTIONS, WINDOWS]) if (entry.kind in kinds) return Object.keys(kinds)
+      if (this.isLocked(entry)) return [entry.kind]
       return Object.keys(CHECKS).filter((kind) => editor.all || kind !== "command")
     },
-    mainFields: (/** @type {any} */ it) => fields(it, ({ main, path }) => main || SERVICE_MAIN.includes(path[0])),
-    moreFields: (/** @type {any} */ it) => fields(it, ({ main, path }) => !main && !SERVICE_MAIN.includes(path[0])),
+    mainFields: (/** @type {any} */ entry) => fields(entry, ({ main, path }) => main || SERVICE_MAIN.includes(path[0])),
+    moreFields: (/** @type {any} */ entry) =>
+      fields(entry, ({ main, path }) => !main && !SERVICE_MAIN.includes(path[0])),
     choiceWords: (/** @type {string} */ choice) =>
       ({ "": t("editor.default"), true: t("editor.yes"), false: t("editor.no") })[choice] ?? choice,
-    checkTitle: (/** @type {number} */ place) => t("editor.check", { n: String(place + 1) }),
-    windowTitle: (/** @type {number} */ place) => t("editor.window", { n: String(place + 1) }),
+    checkTitle: (/** @type {number} */ index) => t("editor.check", { n: String(index + 1) }),
+    windowTitle: (/** @type {number} */ index) => t("editor.window", { n: String(index + 1) }),
     kindWords: (/** @type {string} */ kind) => ({ cron: t("editor.recurring"), from: t("editor.once") })[kind] ?? kind,
-    actionTitle: (/** @type {number} */ place) => t("editor.action", { n: String(place + 1) }),
+    actionTitle: (/** @type {number} */ index) => t("editor.action", { n: String(index + 1) }),
     dropLabel: (/** @type {string} */ title) => t("editor.drop", { title }),
     nameError: () => errorOf("name"),
-    partError: (/** @type {any} */ it) => {
-      const field = prefix(it).slice(0, -1)
-      const found = editor.preview.problems.find((/** @type {{field: string}} */ each) => each.field === field)
-      return found && editor.touched ? found.message : ""
+    partError: (/** @type {any} */ entry) => {
+      const field = prefix(entry).slice(0, -1)
+      const match = editor.preview.problems.find((/** @type {{field: string}} */ problem) => problem.field === field)
+      return match && editor.touched ? match.message : ""
     },
     isLocked: (/** @type {any} */ { kind }) => kind === "command" && !editor.all,
 
@@ -96,14 +97,16 @@ export function editorPage(store) {
       if (!editor.touched) return []
       const { service, checks, maintenance, actions } = editor.draft
       const parts = [...checks, ...maintenance, ...actions]
-      const known = [service, ...parts].flatMap((it) => specsOf(it).map(({ path }) => `${prefix(it)}${path.join(".")}`))
-      const heads = parts.map((it) => prefix(it).slice(0, -1))
+      const knownFields = [service, ...parts].flatMap((entry) =>
+        specsOf(entry).map(({ path }) => `${prefix(entry)}${path.join(".")}`),
+      )
+      const partPrefixes = parts.map((entry) => prefix(entry).slice(0, -1))
       return editor.preview.problems
         .filter(
           (/** @type {{field: string}} */ { field }) =>
             field !== "name" &&
-            !heads.includes(field) &&
-            !known.some((each) => field === each || field.startsWith(`${each}.`)),
+            !partPrefixes.includes(field) &&
+            !knownFields.some((name) => field === name || field.startsWith(`${name}.`)),
         )
         .map((/** @type {{field: string, message: string}} */ { field, message }) => `${field}: ${message}`)
     },
@@ -111,8 +114,8 @@ export function editorPage(store) {
     diff: () => diffParts(editor.preview.diff),
     changeDiff: (/** @type {ConfigurationChange} */ { diff }) => diffParts(diff),
     result: (/** @type {TrialResult} */ { name, ok, detail, latency_ms: ms = null }) => {
-      const words = ok === null ? detail : ok ? t("editor.passed") : t("editor.failed", { detail })
-      return `${name}: ${words}${ok && ms !== null ? `, ${Math.round(ms)} ms` : ""}`
+      const outcome = ok === null ? detail : ok ? t("editor.passed") : t("editor.failed", { detail })
+      return `${name}: ${outcome}${ok && ms !== null ? `, ${Math.round(ms)} ms` : ""}`
     },
     resultKind: (/** @type {TrialResult} */ { ok }) => (ok === null ? "planned" : ok ? "healthy" : "failing"),
 
@@ -128,16 +131,18 @@ export function editorPage(store) {
       ),
 
     about: (/** @type {DeclaredService} */ { fields: { checks = [] } }) =>
-      checks.map((/** @type {any} */ each) => Object.keys(CHECKS).find((kind) => kind in each) ?? "").join(", "),
+      checks.map((/** @type {any} */ check) => Object.keys(CHECKS).find((kind) => kind in check) ?? "").join(", "),
     editLabel: (/** @type {DeclaredService} */ { name }) => t("editor.editLabel", { name }),
     copyLabel: (/** @type {DeclaredService} */ { name }) => t("editor.copyLabel", { name }),
     removeLabel: (/** @type {DeclaredService} */ { name }) => t("editor.removeLabel", { name }),
     pauseLabel: (/** @type {DeclaredService} */ { name }) => t("editor.pauseLabel", { name }),
     resumeLabel: (/** @type {DeclaredService} */ { name }) => t("editor.resumeLabel", { name }),
     isPaused: (/** @type {DeclaredService} */ { name }) =>
-      services.items.some((/** @type {Service} */ each) => each.name === name && each.silence?.kind === "pause"),
-    address: (/** @type {string} */ how, /** @type {DeclaredService} */ { name }) =>
-      `/editor?${new URLSearchParams({ [how]: name })}`,
+      services.items.some(
+        (/** @type {Service} */ service) => service.name === name && service.silence?.kind === "pause",
+      ),
+    address: (/** @type {string} */ parameter, /** @type {DeclaredService} */ { name }) =>
+      `/editor?${new URLSearchParams({ [parameter]: name })}`,
 
     theirWords: (/** @type {{key: string, before: string, after: string}} */ { key, before, after }) =>
       t("editor.their", { key, before: before || "–", after: after || "–" }),

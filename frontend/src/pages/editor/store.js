@@ -13,7 +13,7 @@ const copied = (/** @type {string} */ name) => `${name}-2`
  * @param {{api: Api, confirm: any, toasts: any, journal: any, router: any, services: any, later?: any, now?: () => number}} dependencies
  */
 export function editor({ api, confirm, toasts, journal, router, services, later, now = Date.now }) {
-  let turn = 0
+  let lastRequestId = 0
   return {
     phase: "loading",
     problem: "",
@@ -63,11 +63,11 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
 
     /** Open the form that the address names. @param {URLSearchParams} params */
     open(params) {
-      const of = params.get("service") ?? params.get("copy") ?? ""
-      const held = this.file?.services.find(({ name }) => name === of)
+      const serviceName = params.get("service") ?? params.get("copy") ?? ""
+      const declared = this.file?.services.find(({ name }) => name === serviceName)
       if (params.has("new")) this.begin("new", "", { checks: [{ http: "" }] })
-      else if (held && params.has("copy")) this.begin("new", copied(of), this.withoutCommands(held))
-      else if (held) this.begin("edit", of, held.fields)
+      else if (declared && params.has("copy")) this.begin("new", copied(serviceName), this.withoutCommands(declared))
+      else if (declared) this.begin("edit", serviceName, declared.fields)
       else this.mode = ""
     },
 
@@ -75,15 +75,15 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
     withoutCommands({ fields }) {
       if (this.all) return fields
       const { actions: _, approve: __, checks = [], ...rest } = fields
-      const kept = checks.filter((/** @type {any} */ each) => !("command" in each) || "process" in each)
-      return { ...rest, checks: kept.length ? kept : [{ http: "" }] }
+      const allowedChecks = checks.filter((/** @type {any} */ check) => !("command" in check) || "process" in check)
+      return { ...rest, checks: allowedChecks.length ? allowedChecks : [{ http: "" }] }
     },
 
     /** @param {"edit" | "new"} mode @param {string} name @param {Record<string, any>} fields */
     begin(mode, name, fields) {
-      turn++ // pending requests belong to another form
-      const clean = { preview: NONE, touched: false, refused: "", conflict: null, programs: null, saving: false }
-      Object.assign(this, { ...clean, mode, base: fields, draft: draftOf(name, fields) })
+      lastRequestId++ // pending requests belong to another form
+      const initialState = { preview: NONE, touched: false, refused: "", conflict: null, programs: null, saving: false }
+      Object.assign(this, { ...initialState, mode, base: fields, draft: draftOf(name, fields) })
       if (mode === "new" && name) this.touch()
     },
 
@@ -116,15 +116,15 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
       this.touch()
     },
 
-    /** @param {import("./draft.js").Part} it @param {string} key @param {string} text */
-    type(it, key, text) {
-      it.typed = { ...it.typed, [key]: text }
+    /** @param {import("./draft.js").Part} entry @param {string} key @param {string} text */
+    type(entry, key, text) {
+      entry.typed = { ...entry.typed, [key]: text }
       this.touch()
     },
 
-    /** @param {import("./draft.js").Part} it @param {string} kind */
-    setKind(it, kind) {
-      Object.assign(it, changed(it, kind))
+    /** @param {import("./draft.js").Part} entry @param {string} kind */
+    setKind(entry, kind) {
+      Object.assign(entry, changed(entry, kind))
       this.touch()
     },
 
@@ -145,7 +145,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
 
     /** @param {"checks" | "maintenance" | "actions"} list @param {number} key */
     drop(list, key) {
-      this.draft[list] = this.draft[list].filter((each) => each.key !== key)
+      this.draft[list] = this.draft[list].filter((item) => item.key !== key)
       this.touch()
     },
 
@@ -156,14 +156,14 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
 
     /** Preview a save; only the newest response counts. @param {boolean} [test] */
     async loadPreview(test = false) {
-      const mine = ++turn
+      const requestId = ++lastRequestId
       const results = this.preview.results
       try {
-        const seen = await api.post("/configuration/preview/services", { name: this.draft.name, ...this.edit, test })
-        if (mine === turn && this.mode) this.preview = test ? seen : { ...seen, results }
+        const preview = await api.post("/configuration/preview/services", { name: this.draft.name, ...this.edit, test })
+        if (requestId === lastRequestId && this.mode) this.preview = test ? preview : { ...preview, results }
         this.refused = ""
       } catch (problem) {
-        if (mine === turn) this.refused = /** @type {Problem} */ (problem).message
+        if (requestId === lastRequestId) this.refused = /** @type {Problem} */ (problem).message
       }
     },
 
@@ -188,9 +188,9 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
       }
     },
 
-    /** @param {string} words */
-    async done(words) {
-      toasts.show(words, { undo: journal.undoing() })
+    /** @param {string} message */
+    async done(message) {
+      toasts.show(message, { undo: journal.undoing() })
       this.mode = ""
       router.go("/editor")
       await Promise.all([this.load(), services.load()])
@@ -214,30 +214,30 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
     get othersChanged() {
       const all = (/** @type {ServicesFile | null} */ file) =>
         Object.fromEntries((file?.services ?? []).map(({ name, fields }) => [name, fields]))
-      const names = differences(all(this.file), all(this.conflict)).map(({ key }) => key)
-      return names.filter((name) => name !== this.draft.name)
+      const changedNames = differences(all(this.file), all(this.conflict)).map(({ key }) => key)
+      return changedNames.filter((name) => name !== this.draft.name)
     },
 
     /** Apply the changes made here on top of the other ones. */
     rebase() {
       const file = /** @type {ServicesFile} */ (this.conflict)
       const now = file.services.find(({ name }) => name === this.draft.name)?.fields
-      const mine = fieldsOf(this.draft)
+      const draftFields = fieldsOf(this.draft)
       if (!now && this.mode === "edit") this.mode = "new"
       const base = now ?? {}
-      const merged = this.mode === "new" ? mine : merge(this.base, mine, base)
+      const merged = this.mode === "new" ? draftFields : merge(this.base, draftFields, base)
       Object.assign(this, { file, conflict: null, base, draft: draftOf(this.draft.name, merged) })
       this.touch()
     },
 
     /** @param {DeclaredService} service */
     async remove({ name }) {
-      const yes = await confirm.ask({
+      const confirmed = await confirm.ask({
         title: t("editor.askRemove", { name }),
         note: t("editor.removeNote"),
         verb: t("editor.removeVerb"),
       })
-      if (!yes || !this.file) return
+      if (!confirmed || !this.file) return
       await this.act(async () => {
         this.file = await api.remove(`${FILE}/${encodeURIComponent(name)}`, this.file?.etag)
         await this.done(t("editor.removed", { name }))

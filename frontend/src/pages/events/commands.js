@@ -2,20 +2,20 @@ import { t } from "../../shared/texts/index.js"
 
 /** Commands of the events page. @param {Record<string, any>} stores */
 export function eventsCommands({ events, router }) {
-  const here = () => router.page === "events"
+  const onPage = () => router.page === "events"
   return [
     {
       label: t("events.doGroup"),
-      when: () => here() && !events.grouped,
+      when: () => onPage() && !events.grouped,
       run: () => router.go(router.with({ group: "1" })),
     },
     {
       label: t("events.doUngroup"),
-      when: () => here() && events.grouped,
+      when: () => onPage() && events.grouped,
       run: () => router.go(router.with({ group: "" })),
     },
-    { label: t("events.doDay"), when: here, run: () => events.lately("day", Date.now()) },
-    { label: t("events.doWhole"), when: () => here() && events.ranged, run: () => events.lately("", Date.now()) },
-    { label: t("events.doClear"), when: () => here() && events.filtered, run: () => events.clear() },
+    { label: t("events.doDay"), when: onPage, run: () => events.lately("day", Date.now()) },
+    { label: t("events.doWhole"), when: () => onPage() && events.ranged, run: () => events.lately("", Date.now()) },
+    { label: t("events.doClear"), when: () => onPage() && events.filtered, run: () => events.clear() },
   ]
 }

@@ -9,14 +9,14 @@ const STRETCHES = 90
  * @param {{api: Api, feed: Pick<Feed, "read">, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function density({ api, feed, later = setTimeout }) {
-  let turn = 0
+  let lastRequestId = 0
   let key = ""
   let seq = 0
-  let busy = false
+  let isLoading = false
   /** @type {Change[]} changes that the response does not include yet */
-  let came = []
+  let pendingChanges = []
   /** @type {Set<number>} */
-  let counted = new Set()
+  let countedIds = new Set()
   return {
     phase: "loading",
     problem: "",
@@ -27,10 +27,10 @@ export function density({ api, feed, later = setTimeout }) {
 
     /** @param {import("./store.js").EventFilters} filters */
     visit(filters) {
-      const asked = JSON.stringify(filters)
+      const filterKey = JSON.stringify(filters)
       this.filters = filters
-      if (asked !== key || this.phase === "failed") this.load()
-      key = asked
+      if (filterKey !== key || this.phase === "failed") this.load()
+      key = filterKey
     },
 
     exit() {
@@ -38,39 +38,39 @@ export function density({ api, feed, later = setTimeout }) {
     },
 
     async load() {
-      const mine = ++turn
-      busy = true
+      const requestId = ++lastRequestId
+      isLoading = true
       try {
-        const found = await api.get("/events/density", { ...this.filters, buckets: STRETCHES })
-        if (mine === turn) this.take(found)
+        const response = await api.get("/events/density", { ...this.filters, buckets: STRETCHES })
+        if (requestId === lastRequestId) this.take(response)
       } catch (problem) {
-        if (mine === turn) this.fail(/** @type {Error} */ (problem))
+        if (requestId === lastRequestId) this.fail(/** @type {Error} */ (problem))
       }
     },
 
     /** @param {Density} found */
     take({ seconds, total, stretches, seq: at }) {
-      busy = false
+      isLoading = false
       seq = at
-      came = came.filter((change) => change.seq > seq && eventMatches(change.row, this.filters))
-      counted = new Set(came.map(({ id }) => id))
+      pendingChanges = pendingChanges.filter((change) => change.seq > seq && eventMatches(change.row, this.filters))
+      countedIds = new Set(pendingChanges.map(({ id }) => id))
       Object.assign(this, { seconds, total, stretches, phase: "ready", problem: "" })
-      if (came.length) this.recount()
+      if (pendingChanges.length) this.recount()
       feed.read(seq)
     },
 
     /** @param {Error} problem */
     fail(problem) {
-      busy = false
+      isLoading = false
       this.problem = problem.message
       if (this.phase !== "ready") this.phase = "failed"
     },
 
     /** Count a new event once, in its interval, and redraw the chart at most once a second. @param {Change} change */
     follow(change) {
-      if (change.seq <= seq || counted.has(change.id) || !eventMatches(change.row, this.filters)) return
-      counted.add(change.id)
-      came.push(change)
+      if (change.seq <= seq || countedIds.has(change.id) || !eventMatches(change.row, this.filters)) return
+      countedIds.add(change.id)
+      pendingChanges.push(change)
       if (this.phase === "ready") this.recount()
     },
 
@@ -83,13 +83,13 @@ export function density({ api, feed, later = setTimeout }) {
 
     /** Changes wait while a response is in flight: only then is it known which of them it includes. */
     count() {
-      if (busy) return
-      const events = came.map(({ row }) => /** @type {OpsEvent} */ (row))
-      came = []
-      const places = events.map(({ created_at }) => this.place(Date.parse(created_at)))
-      if (places.some((at) => at < 0 || at >= this.stretches.length)) return this.load()
-      const stretches = this.stretches.map((each) => ({ ...each }))
-      events.forEach(({ level }, at) => stretches[places[at]][level]++)
+      if (isLoading) return
+      const events = pendingChanges.map(({ row }) => /** @type {OpsEvent} */ (row))
+      pendingChanges = []
+      const indexes = events.map(({ created_at }) => this.place(Date.parse(created_at)))
+      if (indexes.some((at) => at < 0 || at >= this.stretches.length)) return this.load()
+      const stretches = this.stretches.map((interval) => ({ ...interval }))
+      events.forEach(({ level }, at) => stretches[indexes[at]][level]++)
       this.stretches = stretches
       this.total += events.length
     },
@@ -103,7 +103,7 @@ export function density({ api, feed, later = setTimeout }) {
     get bars() {
       const x = this.stretches.map(({ at }) => Date.parse(at) / 1_000)
       const sums = (/** @type {("info" | "warning" | "critical")[]} */ ...levels) =>
-        this.stretches.map((each) => levels.reduce((sum, level) => sum + each[level], 0) || null)
+        this.stretches.map((interval) => levels.reduce((sum, level) => sum + interval[level], 0) || null)
       return { x, all: sums("info", "warning", "critical"), bad: sums("warning", "critical"), worst: sums("critical") }
     },
 
@@ -116,26 +116,27 @@ export function density({ api, feed, later = setTimeout }) {
     /** A text summary of the chart. */
     get words() {
       if (this.phase !== "ready" || !this.total) return ""
-      const sum = (/** @type {"warning" | "critical"} */ level) =>
-        this.stretches.reduce((all, each) => all + each[level], 0)
+      const countOf = (/** @type {"warning" | "critical"} */ level) =>
+        this.stretches.reduce((total, interval) => total + interval[level], 0)
       return [
         t("events.count", { n: this.total }),
-        t("events.critical", { n: sum("critical") }),
-        t("events.warnings", { n: sum("warning") }),
+        t("events.critical", { n: countOf("critical") }),
+        t("events.warnings", { n: countOf("warning") }),
       ].join(", ")
     },
 
     /** The interval with the most events. */
     get busiest() {
-      const of = (/** @type {EventInterval} */ { info, warning, critical }) => info + warning + critical
-      const most = this.stretches.reduce(
-        (/** @type {EventInterval | null} */ found, each) => (of(each) > (found ? of(found) : 0) ? each : found),
+      const totalOf = (/** @type {EventInterval} */ { info, warning, critical }) => info + warning + critical
+      const busiest = this.stretches.reduce(
+        (/** @type {EventInterval | null} */ best, interval) =>
+          totalOf(interval) > (best ? totalOf(best) : 0) ? interval : best,
         null,
       )
-      if (!most || this.stretches.filter(of).length < 2) return null
-      const start = Date.parse(most.at)
+      if (!busiest || this.stretches.filter(totalOf).length < 2) return null
+      const start = Date.parse(busiest.at)
       return {
-        words: t("events.busiest", { when: stretchWords(start, this.seconds), n: of(most) }),
+        words: t("events.busiest", { when: stretchWords(start, this.seconds), n: totalOf(busiest) }),
         from: new Date(start).toISOString(),
         to: new Date(start + this.seconds * 1_000).toISOString(),
       }

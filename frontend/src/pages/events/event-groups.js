@@ -41,8 +41,8 @@ function alone({ id, level, service, text, session_id, created_at: at }) {
  * @param {EventGroup} group
  * @param {OpsEvent} event
  */
-function perhapsKnown({ sessions, session_id: last }, { session_id: id }) {
-  return sessions > 1 && id !== null && last !== null && id < last
+function perhapsKnown({ sessions, session_id: lastSession }, { session_id: id }) {
+  return sessions > 1 && id !== null && lastSession !== null && id < lastSession
 }
 
 /**
@@ -52,14 +52,14 @@ function perhapsKnown({ sessions, session_id: last }, { session_id: id }) {
  * @returns {EventGroup}
  */
 function grown(group, { id, session_id, created_at }) {
-  const other = session_id !== null && session_id !== group.session_id
+  const isOtherSession = session_id !== null && session_id !== group.session_id
   return named({
     ...group,
     count: group.count + 1,
     last_id: id,
     last_at: created_at,
-    sessions: group.sessions + (other ? 1 : 0),
-    session_id: other ? Math.max(session_id, group.session_id ?? 0) : group.session_id,
+    sessions: group.sessions + (isOtherSession ? 1 : 0),
+    session_id: isOtherSession ? Math.max(session_id, group.session_id ?? 0) : group.session_id,
   })
 }
 
@@ -72,13 +72,13 @@ export function eventGroups({ api, feed, later = setTimeout }) {
   let filters = /** @type {any} */ ({})
   let key = ""
   /** @type {Map<string, EventGroup>} every group read or received, including those whose row is held back */
-  let known = new Map()
+  let groupsByText = new Map()
   const grouped = /** @type {Api} */ ({
     ...api,
     get: async (path, query) => {
       const page = await api.get(path, query)
       const items = /** @type {EventGroup[]} */ (page.items.map(named))
-      if (!query?.cursor && !query?.same) known = new Map()
+      if (!query?.cursor && !query?.same) groupsByText = new Map()
       if (!query?.same) items.forEach(note)
       return { ...page, items }
     },
@@ -97,11 +97,11 @@ export function eventGroups({ api, feed, later = setTimeout }) {
     /** The events of each unfolded group. */
     unfolded: /** @type {Record<number, Unfolded>} */ ({}),
 
-    /** @param {import("./store.js").EventFilters} asked */
-    visit(asked) {
-      filters = asked
-      if (this.phase === "ready" && key === JSON.stringify(asked)) return
-      key = JSON.stringify(asked)
+    /** @param {import("./store.js").EventFilters} newFilters */
+    visit(newFilters) {
+      filters = newFilters
+      if (this.phase === "ready" && key === JSON.stringify(newFilters)) return
+      key = JSON.stringify(newFilters)
       this.unfolded = {}
       this.load()
     },
@@ -118,7 +118,7 @@ export function eventGroups({ api, feed, later = setTimeout }) {
 
     /** @param {OpsEvent} event */
     fold(event) {
-      const group = known.get(wordsOf(event))
+      const group = groupsByText.get(wordsOf(event))
       if (group && event.id <= group.last_id) return
       if (group && !perhapsKnown(group, event)) return this.put(note(grown(group, event)))
       if (group) return this.ask(event)
@@ -134,9 +134,9 @@ export function eventGroups({ api, feed, later = setTimeout }) {
       const page = await grouped.get("/events/groups", { ...filters, repeats_of: event.id }).catch(() => null)
       if (!page?.items.length) return
       const [group] = page.items
-      const held = known.get(wordsOf(group))
+      const existing = groupsByText.get(wordsOf(group))
       // another event arrived meanwhile
-      if (held && held.last_id > group.last_id) return void this.ask({ ...event, id: held.last_id })
+      if (existing && existing.last_id > group.last_id) return void this.ask({ ...event, id: existing.last_id })
       this.put(note(group))
     },
 
@@ -149,38 +149,38 @@ export function eventGroups({ api, feed, later = setTimeout }) {
     /** @param {EventGroup} group */
     async unfold({ id, last_id, count }) {
       this.unfolded[id] ??= { phase: "loading", problem: "", rows: [], next: null, count }
-      const held = this.unfolded[id]
+      const unfolded = this.unfolded[id]
       try {
         const page = await api.get("/events", { ...filters, repeats_of: last_id, limit: AT_ONCE })
-        Object.assign(held, { phase: "ready", problem: "", rows: page.items, next: page.next, count })
+        Object.assign(unfolded, { phase: "ready", problem: "", rows: page.items, next: page.next, count })
       } catch (problem) {
-        Object.assign(held, { phase: "failed", problem: /** @type {Error} */ (problem).message })
+        Object.assign(unfolded, { phase: "failed", problem: /** @type {Error} */ (problem).message })
       }
     },
 
     /** @param {EventGroup} group */
     async further({ id, last_id }) {
-      const held = this.unfolded[id]
+      const unfolded = this.unfolded[id]
       try {
-        const query = { ...filters, repeats_of: last_id, limit: AT_ONCE, cursor: held.next }
+        const query = { ...filters, repeats_of: last_id, limit: AT_ONCE, cursor: unfolded.next }
         const page = await api.get("/events", query)
-        held.rows.push(...page.items)
-        held.next = page.next
+        unfolded.rows.push(...page.items)
+        unfolded.next = page.next
       } catch (problem) {
-        held.problem = /** @type {Error} */ (problem).message
+        unfolded.problem = /** @type {Error} */ (problem).message
       }
     },
 
     /** The number of events since a group was unfolded. @param {EventGroup} group */
     behind({ id, count }) {
-      const held = this.unfolded[id]
-      return held?.phase === "ready" ? count - held.count : 0
+      const unfolded = this.unfolded[id]
+      return unfolded?.phase === "ready" ? count - unfolded.count : 0
     },
   })
 
   /** @param {EventGroup} group */
   function note(group) {
-    known.set(wordsOf(group), group)
+    groupsByText.set(wordsOf(group), group)
     return group
   }
 }

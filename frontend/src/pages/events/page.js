@@ -28,8 +28,8 @@ export function eventsPage(store) {
         { values: bad, role: "warn", kind: "bars" },
         { values: worst, role: "bad", kind: "bars" },
       ]
-      const choose = (/** @type {number} */ from, /** @type {number} */ to) => events.choose(from, to)
-      return x.length ? { x, series, range: density.range, y: { min: 0 }, choose } : null
+      const chooseRange = (/** @type {number} */ from, /** @type {number} */ to) => events.choose(from, to)
+      return x.length ? { x, series, range: density.range, y: { min: 0 }, choose: chooseRange } : null
     },
 
     ranges: () => RANGES.map(({ key }) => ({ key, words: t(/** @type {any} */ (`events.${key}`)) })),

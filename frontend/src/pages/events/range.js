@@ -10,7 +10,7 @@ export const RANGES = [
 
 /** @param {string} key @param {number} now */
 export function rangeOf(key, now) {
-  const range = RANGES.find((each) => each.key === key)
+  const range = RANGES.find((candidate) => candidate.key === key)
   return { from: range ? new Date(now - range.minutes * 60_000).toISOString() : "", to: "" }
 }
 

@@ -155,7 +155,7 @@ export function events({ api, feed, router, groups, density, later = setTimeout 
 
     /** @param {string} key @param {number} now */
     lately(key, now) {
-      if (key === "" || RANGES.some((each) => each.key === key)) this.filter(rangeOf(key, now))
+      if (key === "" || RANGES.some((range) => range.key === key)) this.filter(rangeOf(key, now))
     },
 
     /** @param {string} level */
@@ -166,12 +166,12 @@ export function events({ api, feed, router, groups, density, later = setTimeout 
     /** @param {string} level */
     toggle(level) {
       const now = this.filters.level
-      router.go(router.with({ level: now.includes(level) ? now.filter((each) => each !== level) : [...now, level] }))
+      router.go(router.with({ level: now.includes(level) ? now.filter((other) => other !== level) : [...now, level] }))
     },
 
-    /** @param {Record<string, any>} changes @param {{replace?: boolean}} [how] */
-    filter(changes, how) {
-      router.go(router.with(changes), how)
+    /** @param {Record<string, any>} changes @param {{replace?: boolean}} [options] */
+    filter(changes, options) {
+      router.go(router.with(changes), options)
     },
 
     /** @param {string} q */

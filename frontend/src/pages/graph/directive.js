@@ -10,33 +10,36 @@ export function neighborhood(Alpine) {
   ) => {
     const graph = Alpine.store("graph")
     const evaluate = evaluateLater(expression)
-    let gone = false
+    let isRemoved = false
     /** @type {ReturnType<typeof import("./neighborhood.js").drawing> | null} */
     let view = null
     const tools = el.closest(".graph-picture")
     const zoom = (/** @type {Event} */ { target }) => {
-      const by = /** @type {HTMLElement | null} */ (/** @type {Element} */ (target).closest("[data-zoom]"))?.dataset
-        .zoom
-      if (by === "fit") view?.fit()
-      else if (by) view?.zoom(Number(by))
+      const dataset = /** @type {HTMLElement | null} */ (/** @type {Element} */ (target).closest("[data-zoom]"))
+        ?.dataset.zoom
+      if (dataset === "fit") view?.fit()
+      else if (dataset) view?.zoom(Number(dataset))
     }
     import("./neighborhood.js").then(
       ({ drawing }) => {
-        if (gone) return
+        if (isRemoved) return
         view = drawing(el, {
           open: (id) => graph.open(id),
           showEdge: (id) => graph.showEdge(id),
           drop: (id, into) => graph.drop(id, into),
         })
         effect(() =>
-          evaluate((/** @type {import("./store.js").Neighborhood | null} */ around) => around && view?.show(around)),
+          evaluate(
+            (/** @type {import("./store.js").Neighborhood | null} */ neighborhood) =>
+              neighborhood && view?.show(neighborhood),
+          ),
         )
         tools?.addEventListener("click", zoom)
       },
       () => graph.notDrawn(),
     )
     cleanup(() => {
-      gone = true
+      isRemoved = true
       tools?.removeEventListener("click", zoom)
       view?.close()
     })

@@ -9,7 +9,7 @@ const RING = 150
  * @returns {Map<number, {x: number, y: number}>}
  */
 export function places({ center, nodes, edges }, stretch = 1) {
-  const found = new Map([[center, { x: 0, y: 0 }]])
+  const positions = new Map([[center, { x: 0, y: 0 }]])
   /** @type {Map<number, number>} */
   const angles = new Map([[center, 0]])
   const steps = [...new Set(nodes.map(({ depth }) => depth))].filter((depth) => depth > 0).sort((a, b) => a - b)
@@ -17,16 +17,16 @@ export function places({ center, nodes, edges }, stretch = 1) {
   for (const step of steps) {
     const ring = nodes
       .filter(({ id, depth }) => depth === step && id !== center)
-      .map((each) => ({ ...each, near: Math.min(...anglesNear(each.id, edges, angles)) }))
+      .map((node) => ({ ...node, near: Math.min(...anglesNear(node.id, edges, angles)) }))
       .sort((a, b) => a.near - b.near || a.kind.localeCompare(b.kind) || a.name.localeCompare(b.name) || a.id - b.id)
     radius = Math.max(radius + RING, (ring.length * APART) / (2 * Math.PI))
     ring.forEach(({ id }, at) => {
       const angle = (2 * Math.PI * at) / ring.length
       angles.set(id, angle)
-      found.set(id, { x: Math.round(Math.sin(angle) * radius * stretch), y: Math.round(-Math.cos(angle) * radius) })
+      positions.set(id, { x: Math.round(Math.sin(angle) * radius * stretch), y: Math.round(-Math.cos(angle) * radius) })
     })
   }
-  return found
+  return positions
 }
 
 /**
@@ -36,8 +36,8 @@ export function places({ center, nodes, edges }, stretch = 1) {
  * @param {Map<number, number>} angles
  */
 function anglesNear(id, edges, angles) {
-  const near = edges
+  const neighborAngles = edges
     .filter(({ source_id, target_id }) => source_id === id || target_id === id)
     .flatMap(({ source_id, target_id }) => angles.get(source_id === id ? target_id : source_id) ?? [])
-  return near.length ? near : [0]
+  return neighborAngles.length ? neighborAngles : [0]
 }

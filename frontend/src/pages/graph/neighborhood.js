@@ -42,22 +42,22 @@ export function drawing(el, { open, showEdge, drop }) {
   cy.on("grab", "node", ({ target }) => target.scratch("_from", { ...target.position() }))
   cy.on("drag", "node", ({ target }) => {
     cy.nodes().removeClass("is-target")
-    under(target)?.addClass("is-target")
+    nodeUnder(target)?.addClass("is-target")
   })
   cy.on("free", "node", async ({ target }) => {
-    const into = under(target)
+    const targetNode = nodeUnder(target)
     cy.nodes().removeClass("is-target")
-    if (!into) return
+    if (!targetNode) return
     target.position(target.scratch("_from"))
-    await drop(Number(target.id()), Number(into.id()))
+    await drop(Number(target.id()), Number(targetNode.id()))
   })
 
   /** The entity under the one being dragged. @param {any} node */
-  function under(node) {
+  function nodeUnder(node) {
     const { x, y } = node.position()
     return cy
       .nodes()
-      .filter((each) => each.id() !== node.id() && Math.hypot(each.position().x - x, each.position().y - y) < NEAR)
+      .filter((other) => other.id() !== node.id() && Math.hypot(other.position().x - x, other.position().y - y) < NEAR)
       .toArray()[0]
   }
 
@@ -67,28 +67,28 @@ export function drawing(el, { open, showEdge, drop }) {
   }
 
   return {
-    /** @param {import("./store.js").Neighborhood} around */
-    show(around) {
-      const at = places(around, Math.min(1.6, Math.max(0.8, cy.width() / cy.height())))
-      const here = new Set(around.nodes.map(({ id }) => id))
+    /** @param {import("./store.js").Neighborhood} subgraph */
+    show(subgraph) {
+      const at = places(subgraph, Math.min(1.6, Math.max(0.8, cy.width() / cy.height())))
+      const nodeIds = new Set(subgraph.nodes.map(({ id }) => id))
       cy.batch(() => {
         cy.elements().remove()
         cy.add(
-          around.nodes.map(({ id, name, kind }) => ({
-            data: { id: String(id), label: `${name}\n${kind}`, kind, center: id === around.center },
+          subgraph.nodes.map(({ id, name, kind }) => ({
+            data: { id: String(id), label: `${name}\n${kind}`, kind, center: id === subgraph.center },
             position: { ...(at.get(id) ?? { x: 0, y: 0 }) },
           })),
         )
         cy.add(
-          around.edges
-            .filter(({ source_id, target_id }) => here.has(source_id) && here.has(target_id))
-            .map((each) => ({
+          subgraph.edges
+            .filter(({ source_id, target_id }) => nodeIds.has(source_id) && nodeIds.has(target_id))
+            .map((edge) => ({
               data: {
-                id: `edge-${each.id}`,
-                number: each.id,
-                source: String(each.source_id),
-                target: String(each.target_id),
-                label: kindWords(each),
+                id: `edge-${edge.id}`,
+                number: edge.id,
+                source: String(edge.source_id),
+                target: String(edge.target_id),
+                label: kindWords(edge),
               },
             })),
         )
@@ -96,9 +96,9 @@ export function drawing(el, { open, showEdge, drop }) {
       fit()
     },
 
-    /** @param {number} by */
-    zoom(by) {
-      cy.zoom({ level: cy.zoom() * by, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } })
+    /** @param {number} factor */
+    zoom(factor) {
+      cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } })
     },
 
     fit,
@@ -177,9 +177,9 @@ function colorOf(el, name) {
   probe.remove()
   const canvas = document.createElement("canvas")
   canvas.width = canvas.height = 1
-  const place = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"))
-  place.fillStyle = color
-  place.fillRect(0, 0, 1, 1)
-  const [red, green, blue] = place.getImageData(0, 0, 1, 1).data
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"))
+  context.fillStyle = color
+  context.fillRect(0, 0, 1, 1)
+  const [red, green, blue] = context.getImageData(0, 0, 1, 1).data
   return `rgb(${red}, ${green}, ${blue})`
 }

@@ -45,13 +45,13 @@ export function graphPage(store) {
     ownAddress: () => (graph.chosen?.merged_into ? `/graph/${graph.chosen.merged_into}` : null),
 
     /** @param {Neighbor} neighbor */
-    edgeFacts({ relationship: { confidence: sure, source, valid_from, valid_to }, evidence }) {
-      const when = valid_to
+    edgeFacts({ relationship: { confidence: value, source, valid_from, valid_to }, evidence }) {
+      const validity = valid_to
         ? t("graph.until", { from: exact(valid_from), to: exact(valid_to) })
         : t("graph.from", { from: exact(valid_from) })
-      const proof = evidence.length ? t("graph.proof", { n: evidence.length }) : t("graph.noProof")
-      const by = source === "model" ? [t("graph.byModel")] : []
-      return [t("graph.confidence", { n: confidence(sure) }), ...by, when, proof].join(", ")
+      const evidenceText = evidence.length ? t("graph.proof", { n: evidence.length }) : t("graph.noProof")
+      const author = source === "model" ? [t("graph.byModel")] : []
+      return [t("graph.confidence", { n: confidence(value) }), ...author, validity, evidenceText].join(", ")
     },
 
     drawing: () => graph.around,

@@ -13,9 +13,9 @@ const MOST_DRAWN = 150
  *   `drawn`: the neighborhood is drawn unless the operator hides the drawing
  */
 export function graph({ api, confirm, router, toasts, journal, drawn = true, later, now }) {
-  let choice = 0
+  let lastChoiceId = 0
   let search = 0
-  let proof = 0
+  let lastProofId = 0
   return extend(pagedList({ api, path: "/entities", later, now }), {
     id: /** @type {number | null} */ (null),
     /** Another entity is being loaded; the previous one stays visible. */
@@ -47,7 +47,7 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
     },
 
     async choose() {
-      const mine = ++choice
+      const requestId = ++lastChoiceId
       const { id, depth } = this
       if (id === null) return
       this.reading = true
@@ -57,12 +57,12 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
           api.get("/graph", { center: id, depth, limit: MOST_DRAWN }),
         ])
         const rationale = chosen.kind === "decision" ? await rationaleOf(chosen) : ""
-        if (mine === choice) Object.assign(this, { chosen, around, rationale, chosenProblem: "" })
+        if (requestId === lastChoiceId) Object.assign(this, { chosen, around, rationale, chosenProblem: "" })
       } catch (problem) {
-        if (mine === choice)
+        if (requestId === lastChoiceId)
           Object.assign(this, { chosen: null, around: null, chosenProblem: /** @type {Error} */ (problem).message })
       } finally {
-        if (mine === choice) this.reading = false
+        if (requestId === lastChoiceId) this.reading = false
       }
     },
 
@@ -75,14 +75,14 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
       const { around, id } = this
       if (!around) return []
       return around.edges
-        .filter((/** @type {Relationship} */ each) => each.source_id !== id && each.target_id !== id)
-        .flatMap((/** @type {Relationship} */ each) => this.ends(each) ?? [])
+        .filter((/** @type {Relationship} */ edge) => edge.source_id !== id && edge.target_id !== id)
+        .flatMap((/** @type {Relationship} */ edge) => this.ends(edge) ?? [])
     },
 
     /** @param {Relationship} relationship @returns {Edge | null} */
     ends(relationship) {
-      const find = (/** @type {number} */ id) => this.around?.nodes.find((each) => each.id === id)
-      const [source, target] = [find(relationship.source_id), find(relationship.target_id)]
+      const nodeOf = (/** @type {number} */ id) => this.around?.nodes.find((node) => node.id === id)
+      const [source, target] = [nodeOf(relationship.source_id), nodeOf(relationship.target_id)]
       return source && target ? { relationship, source, target } : null
     },
 
@@ -109,24 +109,24 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
 
     /** Show the memories that are evidence for a relationship in the drawing. @param {number} id */
     async showEdge(id) {
-      const mine = ++proof
-      const relationship = this.around?.edges.find((each) => each.id === id)
+      const requestId = ++lastProofId
+      const relationship = this.around?.edges.find((edge) => edge.id === id)
       const edge = relationship && this.ends(relationship)
       if (!edge) return
       this.edge = { ...edge, evidence: null }
       try {
         const { neighbors } = await api.get(`/entities/${edge.source.id}`)
-        const found = neighbors.find((/** @type {Neighbor} */ each) => each.relationship.id === id)
-        if (mine === proof) this.edge = { ...edge, evidence: found?.evidence ?? [] }
+        const neighbor = neighbors.find((/** @type {Neighbor} */ candidate) => candidate.relationship.id === id)
+        if (requestId === lastProofId) this.edge = { ...edge, evidence: neighbor?.evidence ?? [] }
       } catch (problem) {
-        if (mine !== proof) return
+        if (requestId !== lastProofId) return
         this.edge = null
         toasts.show(t("graph.noEvidence", { why: /** @type {Error} */ (problem).message }), { bad: true })
       }
     },
 
     hideEdge() {
-      proof++
+      lastProofId++
       this.edge = null
     },
 
@@ -141,59 +141,60 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
 
     /** Entities of the same kind and project, by name. @param {string} q */
     async findTargets(q) {
-      const mine = ++search
+      const requestId = ++search
       const { chosen } = this
       if (!chosen) return
       try {
         const page = await api.get("/entities", { q, kind: chosen.kind, project: chosen.project, limit: 10 })
-        if (mine === search) this.targets = page.items.filter((/** @type {Entity} */ { id }) => id !== chosen.id)
+        if (requestId === search) this.targets = page.items.filter((/** @type {Entity} */ { id }) => id !== chosen.id)
       } catch (problem) {
         toasts.show(/** @type {Error} */ (problem).message, { bad: true })
       }
     },
 
-    /** @param {Entity} into */
-    async mergeInto(into) {
-      if (this.chosen) await this.merge(this.chosen, into)
+    /** @param {Entity} target */
+    async mergeInto(target) {
+      if (this.chosen) await this.merge(this.chosen, target)
     },
 
     /**
      * An entity in the drawing was dropped on another.
      * @param {number} id
-     * @param {number} into
+     * @param {number} targetId
      * @returns {Promise<boolean>}
      */
-    async drop(id, into) {
-      const [from, target] = [id, into].map((each) => this.around?.nodes.find((node) => node.id === each))
-      if (!from || !target) return false
-      if (from.kind === target.kind && from.project === target.project) return this.merge(from, target)
-      toasts.show(t("graph.cannotMerge", { name: from.name, into: target.name }), { bad: true })
+    async drop(id, targetId) {
+      const [source, targetNode] = [id, targetId].map((nodeId) => this.around?.nodes.find((node) => node.id === nodeId))
+      if (!source || !targetNode) return false
+      if (source.kind === targetNode.kind && source.project === targetNode.project)
+        return this.merge(source, targetNode)
+      toasts.show(t("graph.cannotMerge", { name: source.name, into: targetNode.name }), { bad: true })
       return false
     },
 
     /**
      * Merge two entities after a confirmation.
-     * @param {Entity} from
-     * @param {Entity} into
+     * @param {Entity} source
+     * @param {Entity} target
      * @returns {Promise<boolean>}
      */
-    async merge(from, into) {
+    async merge(source, target) {
       if (this.busy) return false
       this.busy = true
-      const words = { name: from.name, into: into.name }
+      const values = { name: source.name, into: target.name }
       try {
-        const { names } = this.chosen?.id === from.id ? this.chosen : await api.get(`/entities/${from.id}`)
-        const yes = await confirm.ask({
-          title: t("graph.askMerge", words),
-          text: t("graph.askNames", { into: into.name, names: names.join(", ") }),
-          note: t("graph.askNote", { into: into.name }),
+        const { names } = this.chosen?.id === source.id ? this.chosen : await api.get(`/entities/${source.id}`)
+        const confirmed = await confirm.ask({
+          title: t("graph.askMerge", values),
+          text: t("graph.askNames", { into: target.name, names: names.join(", ") }),
+          note: t("graph.askNote", { into: target.name }),
           verb: t("graph.merge"),
         })
-        if (!yes) return false
-        await api.post(`/entities/${from.id}/merge`, { into: into.id }, `${from.id}-${from.version}`)
-        toasts.show(t("graph.merged", words), { undo: journal.undoing() })
+        if (!confirmed) return false
+        await api.post(`/entities/${source.id}/merge`, { into: target.id }, `${source.id}-${source.version}`)
+        toasts.show(t("graph.merged", values), { undo: journal.undoing() })
         this.q = ""
-        if (this.id === from.id) router.go(`/graph/${into.id}`)
+        if (this.id === source.id) router.go(`/graph/${target.id}`)
         await this.reload()
         return true
       } catch (problem) {
@@ -223,8 +224,8 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
   /** @param {EntityCase} chosen */
   async function rationaleOf({ id, name, project }) {
     const { decisions } = await api.get("/why", { q: name.slice(0, 500), project })
-    const found = decisions.find((/** @type {any} */ { decision }) => decision.id === id)
-    return found?.rationale ?? ""
+    const match = decisions.find((/** @type {any} */ { decision }) => decision.id === id)
+    return match?.rationale ?? ""
   }
 }
 
@@ -232,10 +233,10 @@ export function graph({ api, confirm, router, toasts, journal, drawn = true, lat
 function grouped({ id, neighbors }) {
   /** @type {Map<string, Neighbor[]>} */
   const groups = new Map()
-  for (const each of neighbors) {
-    const kind = kindWords(each.relationship)
-    const title = t(each.relationship.source_id === id ? "graph.to" : "graph.by", { kind })
-    groups.set(title, [...(groups.get(title) ?? []), each])
+  for (const neighbor of neighbors) {
+    const kind = kindWords(neighbor.relationship)
+    const title = t(neighbor.relationship.source_id === id ? "graph.to" : "graph.by", { kind })
+    groups.set(title, [...(groups.get(title) ?? []), neighbor])
   }
   return [...groups].map(([title, items]) => ({ title, items }))
 }

@@ -2,9 +2,9 @@ import { t } from "../../shared/texts/index.js"
 
 /** Commands of the health page. @param {Record<string, any>} stores */
 export function healthCommands({ health, router }) {
-  const here = () => router.page === "health" && !health.busy
+  const onPage = () => router.page === "health" && !health.busy
   return [
-    { label: t("health.doRefresh"), when: here, run: () => health.load() },
-    { label: t("health.doFullCheck"), when: here, run: () => health.runFullCheck() },
+    { label: t("health.doRefresh"), when: onPage, run: () => health.load() },
+    { label: t("health.doFullCheck"), when: onPage, run: () => health.runFullCheck() },
   ]
 }

@@ -27,7 +27,7 @@ const ACTIONS = {
  * The health of the memory: the latest measurement, its trend, and an action for each figure.
  * @param {{api: Api, toasts: any, clock: {now: number}, wait?: (ms: number) => Promise<unknown>}} dependencies
  */
-export function memoryHealth({ api, toasts, clock, wait = (ms) => new Promise((done) => setTimeout(done, ms)) }) {
+export function memoryHealth({ api, toasts, clock, wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms)) }) {
   return {
     phase: "loading",
     problem: "",
@@ -76,14 +76,14 @@ export function memoryHealth({ api, toasts, clock, wait = (ms) => new Promise((d
     /** @returns {Promise<string>} */
     async verify() {
       const { results } = await api.post("/verification")
-      const passed = results.filter((/** @type {{state: string}} */ { state }) => state === "passed").length
-      return t("health.verifiedSome", { n: results.length, passed })
+      const passedCount = results.filter((/** @type {{state: string}} */ { state }) => state === "passed").length
+      return t("health.verifiedSome", { n: results.length, passed: passedCount })
     },
 
-    /** @param {() => Promise<any>} asking */
-    async ask(asking) {
+    /** @param {() => Promise<any>} request */
+    async ask(request) {
       try {
-        const { measurement, trend, calibration } = await asking()
+        const { measurement, trend, calibration } = await request()
         Object.assign(this, { measured: measurement, trend, calibration, phase: "ready", problem: "" })
       } catch (problem) {
         this.problem = /** @type {Error} */ (problem).message
@@ -162,8 +162,8 @@ function plotOf(trend, name) {
 export function trendWords(trend, name, now) {
   if (trend.length < 2) return ""
   const [first, last] = [trend[0], trend[trend.length - 1]]
-  const [before, value] = [first.values[name], last.values[name]]
+  const [firstValue, value] = [first.values[name], last.values[name]]
   const when = timeAgo(first.at, now)
-  if (before === value) return t("health.same", { when })
-  return t("health.was", { when, value: name === "duplicates" ? `${(before * 100).toFixed(1)}%` : before })
+  if (firstValue === value) return t("health.same", { when })
+  return t("health.was", { when, value: name === "duplicates" ? `${(firstValue * 100).toFixed(1)}%` : firstValue })
 }

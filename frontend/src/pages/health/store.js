@@ -65,9 +65,9 @@ export function signName({ name }) {
 
 /** The finding of a check, without the name shown beside it. @param {{name: string, words: string}} sign */
 export function signWords(sign) {
-  const own = sign.name.replaceAll("_", " ")
-  const names = [signName(sign), own[0].toUpperCase() + own.slice(1)]
-  const name = names.find((each) => sign.words.startsWith(`${each} `))
+  const plainName = sign.name.replaceAll("_", " ")
+  const prefixes = [signName(sign), plainName[0].toUpperCase() + plainName.slice(1)]
+  const name = prefixes.find((prefix) => sign.words.startsWith(`${prefix} `))
   return name ? sign.words.slice(name.length + 1) : sign.words
 }
 
@@ -78,26 +78,27 @@ export function parts(text) {
 
 /** The checks by area; an unknown check belongs to the installation. @param {VitalSign[]} checks */
 export function grouped(checks) {
-  const known = new Set(["memory", ...GROUPS.flatMap(([, names]) => names)]) // the memory has a section of its own
+  const groupedNames = new Set(["memory", ...GROUPS.flatMap(([, names]) => names)]) // the memory has a section of its own
   return GROUPS.map(([group, names]) => {
-    const own = names.flatMap((name) => checks.filter((each) => each.name === name))
-    const others = group === "setup" ? checks.filter(({ name }) => !known.has(/** @type {any} */ (name))) : []
-    const signs = [...own, ...others].map((sign, at) => ({ ...sign, key: `${sign.name} ${at}` }))
+    const groupChecks = names.flatMap((name) => checks.filter((check) => check.name === name))
+    const otherChecks =
+      group === "setup" ? checks.filter(({ name }) => !groupedNames.has(/** @type {any} */ (name))) : []
+    const signs = [...groupChecks, ...otherChecks].map((sign, at) => ({ ...sign, key: `${sign.name} ${at}` }))
     return { group, title: t(`health.${group}`), signs }
   }).filter(({ signs }) => signs.length)
 }
 
 /** The overall health, in one sentence. @param {VitalSign[]} checks */
 export function healthSentence(checks) {
-  const named = (/** @type {string} */ state) => [
-    ...new Set(checks.filter((each) => each.state === state).map(signName)),
+  const namesIn = (/** @type {string} */ state) => [
+    ...new Set(checks.filter((check) => check.state === state).map(signName)),
   ]
-  const [failing, warning] = [named("failing"), named("warning")]
-  const said = [
+  const [failing, warning] = [namesIn("failing"), namesIn("warning")]
+  const sentences = [
     failing.length ? t("health.failing", { n: failing.length, name: failing.join(", ") }) : "",
     warning.length ? t("health.warning", { n: warning.length, name: warning.join(", ") }) : "",
   ]
-  return said.filter(Boolean).join(" ") || t("health.healthy")
+  return sentences.filter(Boolean).join(" ") || t("health.healthy")
 }
 
 /**
@@ -105,7 +106,7 @@ export function healthSentence(checks) {
  * @param {{api: Api, toasts: any, clock: {now: number}, now?: () => number}} dependencies
  */
 export function health({ api, toasts, clock, now = Date.now }) {
-  let turn = 0
+  let lastRequestId = 0
   return {
     phase: "loading",
     problem: "",
@@ -140,19 +141,19 @@ export function health({ api, toasts, clock, now = Date.now }) {
       else toasts.announce(t("health.checked", { words: this.sentence }))
     },
 
-    /** @param {() => Promise<any>} asking @returns {Promise<any>} the error, if any */
-    async ask(asking) {
-      const mine = ++turn
+    /** @param {() => Promise<any>} request @returns {Promise<any>} the error, if any */
+    async ask(request) {
+      const requestId = ++lastRequestId
       this.busy = true
       try {
-        const answer = await asking()
-        if (mine === turn) this.take(answer)
+        const answer = await request()
+        if (requestId === lastRequestId) this.take(answer)
         return null
       } catch (problem) {
-        if (mine === turn) this.fail(problem)
+        if (requestId === lastRequestId) this.fail(problem)
         return problem
       } finally {
-        if (mine === turn) this.busy = false
+        if (requestId === lastRequestId) this.busy = false
       }
     },
 
@@ -179,9 +180,9 @@ export function health({ api, toasts, clock, now = Date.now }) {
      */
     follow(away, live) {
       const now = `${away} ${live}`
-      const news = this.known !== "" && this.known !== now
+      const isChanged = this.known !== "" && this.known !== now
       this.known = now
-      if (news && this.here) this.load()
+      if (isChanged && this.here) this.load()
     },
 
     get groups() {

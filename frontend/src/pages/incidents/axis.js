@@ -20,8 +20,8 @@ const LEVELS = /** @type {Record<string, string>} */ ({ critical: "bad", warning
  */
 export function spanOf({ started_at: started, resolved_at: resolved }, now) {
   const [from, to] = [Date.parse(started), resolved ? Date.parse(resolved) : now]
-  const room = Math.max(LEAST_MS, (to - from) / 5)
-  return { from: from - room, to: Math.min(now, to + room) }
+  const margin = Math.max(LEAST_MS, (to - from) / 5)
+  return { from: from - margin, to: Math.min(now, to + margin) }
 }
 
 /**
@@ -41,36 +41,36 @@ export function resultSpans({ points, aggregates }) {
     count: 1,
     failures: Number(state === "failed"),
   }))
-  const folded = aggregates.map(({ at, count, failures, p50_ms: p50, p95_ms: p95, max_ms: max }) => ({
+  const aggregated = aggregates.map(({ at, count, failures, p50_ms: p50, p95_ms: p95, max_ms: max }) => ({
     ...{ at: Date.parse(at), end: Date.parse(at) + LEAST_MS },
     ...{ p50, p95, max, count, failures },
   }))
-  return [...single, ...folded]
+  return [...single, ...aggregated]
 }
 
 /**
  * The events of an incident, as lanes of the axis.
- * @param {IncidentDetail} one
+ * @param {IncidentDetail} incident
  * @param {number} now
- * @param {(name: string) => string} named
+ * @param {(name: string) => string} labelOf
  */
-export function lanesOf(one, now, named) {
-  const end = one.resolved_at ? Date.parse(one.resolved_at) : now
+export function lanesOf(incident, now, labelOf) {
+  const end = incident.resolved_at ? Date.parse(incident.resolved_at) : now
   const marks = (/** @type {string[]} */ kinds) =>
-    one.timeline
+    incident.timeline
       .filter(({ kind }) => kinds.includes(kind))
       .map(({ at, text, level, service }) =>
         mark(at, [service, text].filter(Boolean).join(": "), LEVELS[level] ?? "ink"),
       )
-  const failing = one.members.map(({ service, joined_at: from, recovered_at: to }) =>
+  const failing = incident.members.map(({ service, joined_at: from, recovered_at: to }) =>
     bar(from, to ? Date.parse(to) : end, service, "bad"),
   )
-  const sessions = one.sessions.map((each) =>
-    bar(each.started_at, each.ended_at ? Date.parse(each.ended_at) : now, sessionWords(each), "ink"),
+  const sessions = incident.sessions.map((session) =>
+    bar(session.started_at, session.ended_at ? Date.parse(session.ended_at) : now, sessionWords(session), "ink"),
   )
   return [
     { name: t("incidents.laneFailing"), bars: failing },
-    { name: t("incidents.laneState"), bars: states(one, end, named) },
+    { name: t("incidents.laneState"), bars: states(incident, end, labelOf) },
     { name: t("incidents.laneSessions"), bars: sessions },
     { name: t("incidents.laneActions"), bars: marks(["action", "approval"]) },
     { name: t("incidents.laneEvents"), bars: marks(["event", "alert", "note", "acknowledged"]) },
@@ -81,13 +81,13 @@ export function lanesOf(one, now, named) {
  * Each state until the next one.
  * @param {IncidentDetail} one
  * @param {number} end
- * @param {(name: string) => string} named
+ * @param {(name: string) => string} labelOf
  */
-function states({ timeline, detected_at: detected }, end, named) {
+function states({ timeline, detected_at: detected }, end, labelOf) {
   const changes = [{ at: detected, text: "open" }, ...timeline.filter(({ kind }) => kind === "state")]
   return changes
     .map(({ at, text }, n) =>
-      bar(at, n + 1 < changes.length ? Date.parse(changes[n + 1].at) : end, named(text), STATES[text] ?? ""),
+      bar(at, n + 1 < changes.length ? Date.parse(changes[n + 1].at) : end, labelOf(text), STATES[text] ?? ""),
     )
     .filter(({ from, to }) => to > from)
 }
@@ -111,23 +111,25 @@ function sessionWords({ id, tier, outcome, status }) {
 export function treeOf(sessions) {
   const ids = new Set(sessions.map(({ id }) => id))
   /** @type {(parent: number | null, depth: number) => {session: Session, depth: number}[]} */
-  const below = (parent, depth) =>
+  const descendants = (parent, depth) =>
     sessions
-      .filter(({ parent_id: of }) => (parent === null ? of === null || !ids.has(of) : of === parent))
-      .flatMap((session) => [{ session, depth: Math.min(depth, 3) }, ...below(session.id, depth + 1)])
-  return below(null, 0)
+      .filter(({ parent_id: parentId }) =>
+        parent === null ? parentId === null || !ids.has(parentId) : parentId === parent,
+      )
+      .flatMap((session) => [{ session, depth: Math.min(depth, 3) }, ...descendants(session.id, depth + 1)])
+  return descendants(null, 0)
 }
 
 /** A text for the number of sessions, their time and their cost. @param {Session[]} sessions @param {number} now */
 export function workWords(sessions, now) {
   if (!sessions.length) return ""
-  const took = sessions.reduce(
+  const totalMs = sessions.reduce(
     (sum, { started_at: from, ended_at: to }) => sum + (to ? Date.parse(to) : now) - Date.parse(from),
     0,
   )
   const costs = sessions.map(({ cost_usd: cost }) => cost).filter((cost) => cost !== null)
-  const cost = costs.length ? dollars(costs.reduce((sum, each) => sum + each, 0)) : ""
-  return [t("incidents.nSessions", { n: sessions.length }), duration(Math.max(0, took)), cost]
+  const cost = costs.length ? dollars(costs.reduce((sum, amount) => sum + amount, 0)) : ""
+  return [t("incidents.nSessions", { n: sessions.length }), duration(Math.max(0, totalMs)), cost]
     .filter(Boolean)
     .join(", ")
 }
@@ -139,14 +141,14 @@ function between(from, to) {
 
 /**
  * Two incidents of the same cause, compared figure by figure.
- * @param {IncidentDetail} one
- * @param {IncidentDetail} before
+ * @param {IncidentDetail} incident
+ * @param {IncidentDetail} previous
  * @param {number} now
  * @param {(row: Incident) => string} outcome
  */
-export function compared(one, before, now, outcome) {
+export function compared(incident, previous, now, outcome) {
   /** @type {(key: string, of: (each: IncidentDetail) => string) => {key: string, now: string, before: string}} */
-  const row = (key, of) => ({ key, now: of(one), before: of(before) })
+  const row = (key, valueOf) => ({ key, now: valueOf(incident), before: valueOf(previous) })
   const firstAction = (/** @type {IncidentDetail} */ { timeline }) =>
     timeline.find(({ kind, text }) => kind === "action" && !/: (refused|would|unneeded)/.test(text))?.at ?? null
   const actions = (/** @type {IncidentDetail} */ { timeline }) =>
@@ -158,11 +160,13 @@ export function compared(one, before, now, outcome) {
     row("outcome", outcome),
     row("cause", ({ title, members }) => members[0]?.detail || title),
     row("detect", ({ started_at: from, detected_at: to }) => between(from, to)),
-    row("act", (each) => between(each.started_at, firstAction(each))),
+    row("act", (item) => between(item.started_at, firstAction(item))),
     row("recover", ({ started_at: from, repaired_at: repaired, resolved_at: to }) => between(from, repaired ?? to)),
     row("actions", actions),
     row("work", ({ sessions }) => workWords(sessions, now) || "–"),
     row("learned", ({ memories_learned: { length: n } }) => String(n)),
-    row("confirmed", ({ memories_changed: all }) => String(all.filter((each) => each.change === "confirmed").length)),
-  ].map((each) => ({ ...each, name: t(/** @type {any} */ (`incidents.compare_${each.key}`)) }))
+    row("confirmed", ({ memories_changed: changes }) =>
+      String(changes.filter((change) => change.change === "confirmed").length),
+    ),
+  ].map((line) => ({ ...line, name: t(/** @type {any} */ (`incidents.compare_${line.key}`)) }))
 }

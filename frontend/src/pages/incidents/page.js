@@ -12,7 +12,7 @@ const KINDS = /** @type {Record<string, string>} */ ({
 })
 
 /** A text of this page by a term of the API. @param {string} name */
-const named = (name) => t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`incidents.${name}`))
+const label = (name) => t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`incidents.${name}`))
 
 /** The time of day to the second. @param {string} at */
 const second = (at) => new Date(at).toTimeString().slice(0, 8)
@@ -22,11 +22,11 @@ export function outcomeWords(row, now) {
   const { started_at: from } = row
   const to = row.repaired_at ?? row.resolved_at
   const time = span(Math.max(to ? 1 : 0, Math.round(((to ? Date.parse(to) : now) - Date.parse(from)) / 1_000)))
-  if (row.state !== "resolved") return t("incidents.since", { state: named(row.state), time })
+  if (row.state !== "resolved") return t("incidents.since", { state: label(row.state), time })
   if (row.outcome === "merged") return t("incidents.merged", { id: String(row.merged_into) })
-  const words =
-    row.outcome === "repaired" ? t("incidents.repairedBy", { action: row.action }) : named(row.outcome || "recovered")
-  return t("incidents.after", { outcome: words, time })
+  const outcome =
+    row.outcome === "repaired" ? t("incidents.repairedBy", { action: row.action }) : label(row.outcome || "recovered")
+  return t("incidents.after", { outcome, time })
 }
 
 /** The kind of the outcome, which selects the icon. @param {Incident} row */
@@ -40,8 +40,8 @@ export function outcomeIcon({ state, outcome }) {
   return outcome === "unresolved" ? "#icon-circle-stop" : "#icon-circle-check"
 }
 
-const failed = (/** @type {{state: string}} */ { state }) => state === "failed"
-const failures = (/** @type {{failures: number}} */ each) => each.failures > 0
+const isFailed = (/** @type {{state: string}} */ { state }) => state === "failed"
+const hasFailures = (/** @type {{failures: number}} */ aggregate) => aggregate.failures > 0
 
 /** @param {(name: string) => any} store */
 export function incidentsPage(store) {
@@ -65,19 +65,21 @@ export function incidentsPage(store) {
 
     /** Latency of the check that failed, and the events, on one axis. */
     axis() {
-      const { one, series } = incidents
-      if (!one) return null
+      const { one: incident, series } = incidents
+      if (!incident) return null
       const now = clock.now
       const checks = series?.checks ?? []
-      const check = checks.find((/** @type {any} */ each) => each.points.some(failed) || each.aggregates.some(failures))
+      const check = checks.find(
+        (/** @type {any} */ candidate) => candidate.points.some(isFailed) || candidate.aggregates.some(hasFailures),
+      )
       const spans = resultSpans(check ?? checks[0] ?? { points: [], aggregates: [] })
       return {
-        ...spanOf(one, now),
+        ...spanOf(incident, now),
         spans,
-        lanes: lanesOf(one, now, named),
-        label: t("incidents.axis", { name: one.service, outcome: outcomeWords(one, now) }),
-        say: (/** @type {import("../../charts/time-chart.js").Span} */ each) =>
-          [clockSeconds((each.at + each.end) / 2), each.failures ? t("common.failed") : msWords(each.p50)].join(" · "),
+        lanes: lanesOf(incident, now, label),
+        label: t("incidents.axis", { name: incident.service, outcome: outcomeWords(incident, now) }),
+        say: (/** @type {import("../../charts/time-chart.js").Span} */ span) =>
+          [clockSeconds((span.at + span.end) / 2), span.failures ? t("common.failed") : msWords(span.p50)].join(" · "),
       }
     },
 
@@ -87,8 +89,8 @@ export function incidentsPage(store) {
     cost: (session) => (session.cost_usd === null ? "" : costWords(session)),
 
     comparison() {
-      const { one, previous } = incidents
-      return one && previous ? compared(one, previous, clock.now, (row) => outcomeWords(row, clock.now)) : []
+      const { one: incident, previous } = incidents
+      return incident && previous ? compared(incident, previous, clock.now, (row) => outcomeWords(row, clock.now)) : []
     },
     previousName: () => (incidents.previous ? t("incidents.title", { id: String(incidents.previous.id) }) : ""),
 
@@ -97,10 +99,10 @@ export function incidentsPage(store) {
     name: () => t("incidents.title", { id: String(incidents.id) }),
     live: () => incidents.one?.state !== "resolved",
     week: () => t("incidents.week", { n: incidents.one.same_root.week }),
-    kindWords: (/** @type {TimelineItem} */ { kind }) => named(`kind_${kind}`),
+    kindWords: (/** @type {TimelineItem} */ { kind }) => label(`kind_${kind}`),
 
     /** A state is a word of the catalog. @param {TimelineItem} item */
-    itemText: ({ kind, text }) => (kind === "state" ? named(text) : text),
+    itemText: ({ kind, text }) => (kind === "state" ? label(text) : text),
     /** @param {TimelineItem} item */
     itemService: ({ service, text }) => (service && !text.startsWith(service) ? service : ""),
     ofSession: (/** @type {TimelineItem} */ { kind }) => kind.startsWith("session_"),
@@ -118,17 +120,17 @@ export function incidentsPage(store) {
 
     /** The effects of a merge, one per line. */
     mergePreview() {
-      const { one, targets, into } = incidents
+      const { one: incident, targets, into } = incidents
       const target = targets?.find((/** @type {Incident} */ { id }) => String(id) === into)
-      if (!one || !target) return []
-      const names = one.services.filter((/** @type {string} */ name) => !target.services.includes(name))
-      const [id, other] = [String(one.id), String(target.id)]
+      if (!incident || !target) return []
+      const names = incident.services.filter((/** @type {string} */ name) => !target.services.includes(name))
+      const [id, targetId] = [String(incident.id), String(target.id)]
       return [
-        t("incidents.mergeCloses", { id, into: other }),
-        names.length ? t("incidents.mergeServices", { into: other, names: names.join(", ") }) : "",
-        one.sessions.length ? t("incidents.mergeSessions", { n: one.sessions.length, into: other }) : "",
-        Date.parse(one.started_at) < Date.parse(target.started_at)
-          ? t("incidents.mergeStarts", { into: other, at: exact(one.started_at) })
+        t("incidents.mergeCloses", { id, into: targetId }),
+        names.length ? t("incidents.mergeServices", { into: targetId, names: names.join(", ") }) : "",
+        incident.sessions.length ? t("incidents.mergeSessions", { n: incident.sessions.length, into: targetId }) : "",
+        Date.parse(incident.started_at) < Date.parse(target.started_at)
+          ? t("incidents.mergeStarts", { into: targetId, at: exact(incident.started_at) })
           : "",
         t("incidents.mergeRequest", { id }),
       ].filter(Boolean)
@@ -145,28 +147,28 @@ export function incidentsPage(store) {
     },
 
     async merge() {
-      const into = await incidents.merge()
-      if (into !== null) store("router").go(`/incidents/${into}`)
+      const targetId = await incidents.merge()
+      if (targetId !== null) store("router").go(`/incidents/${targetId}`)
     },
 
     merged: () => incidents.one?.outcome === "merged",
 
     /** @param {IncidentDetail["members"][number]} member */
     memberWords({ failures, recovered_at: at }) {
-      const well = at ? t("incidents.memberWell", { at: second(at) }) : t("incidents.memberIll")
-      return `${t("incidents.failures", { n: failures })}, ${well}`
+      const recovery = at ? t("incidents.memberWell", { at: second(at) }) : t("incidents.memberIll")
+      return `${t("incidents.failures", { n: failures })}, ${recovery}`
     },
 
     /** The change to a memory from before the incident. @param {{change: string}} each */
-    changeWords: ({ change }) => named(change),
+    changeWords: ({ change }) => label(change),
 
     memoryWords: (/** @type {{id: number}} */ { id }) => t("incidents.memory", { id: String(id) }),
 
     /** The available durations, each with its name. @param {Record<string, string>} names */
     times(names) {
-      const one = incidents.one
+      const incident = incidents.one
       return Object.entries(names).flatMap(([field, name]) =>
-        one[field] ? [{ field, name, at: one[field], exact: exact(one[field]) }] : [],
+        incident[field] ? [{ field, name, at: incident[field], exact: exact(incident[field]) }] : [],
       )
     },
   }

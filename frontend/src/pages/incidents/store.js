@@ -13,7 +13,7 @@ const MOST_RAW_MS = 6 * 3_600_000
  * @param {{api: Api, confirm: any, toasts: any, journal?: any, later?: any, now?: () => number}} dependencies
  */
 export function incidents({ api, confirm, toasts, journal, later, now = Date.now }) {
-  let turn = 0
+  let lastRequestId = 0
   return {
     rows: /** @type {Incident[]} */ ([]),
     next: /** @type {string | null} */ (null),
@@ -36,13 +36,13 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
 
     /** @param {URLSearchParams} params @param {number | null} id */
     visit(params, id) {
-      const which = params.get("state") ?? ""
-      if (id !== this.id || which !== this.which || !this.here)
+      const state = params.get("state") ?? ""
+      if (id !== this.id || state !== this.which || !this.here)
         Object.assign(this, {
           ...{ one: null, series: null, previous: undefined, phase: "loading", problem: "", draft: "" },
           ...{ targets: null, into: "" },
         })
-      Object.assign(this, { id, which: ["open", "resolved"].includes(which) ? which : "", here: true })
+      Object.assign(this, { id, which: ["open", "resolved"].includes(state) ? state : "", here: true })
       this.again = throttle(() => this.here && this.load(), { later, now })
       return this.load()
     },
@@ -61,50 +61,51 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
     },
 
     async loadList() {
-      const mine = ++turn
+      const requestId = ++lastRequestId
       try {
         const page = await api.get("/incidents", { state: this.which, limit: Math.max(PAGE, this.rows.length) })
-        if (mine === turn) Object.assign(this, { rows: page.items, next: page.next, phase: "ready", problem: "" })
+        if (requestId === lastRequestId)
+          Object.assign(this, { rows: page.items, next: page.next, phase: "ready", problem: "" })
       } catch (problem) {
-        if (mine === turn) this.failed(/** @type {Problem} */ (problem), this.rows.length > 0)
+        if (requestId === lastRequestId) this.failed(/** @type {Problem} */ (problem), this.rows.length > 0)
       }
     },
 
     async more() {
-      const mine = turn
+      const requestId = lastRequestId
       const page = await api.get("/incidents", { state: this.which, limit: PAGE, cursor: this.next })
-      if (mine === turn) Object.assign(this, { rows: [...this.rows, ...page.items], next: page.next })
+      if (requestId === lastRequestId) Object.assign(this, { rows: [...this.rows, ...page.items], next: page.next })
     },
 
     /** @param {number} id */
     async loadOne(id) {
-      const mine = ++turn
+      const requestId = ++lastRequestId
       try {
-        const one = await api.get(`/incidents/${id}`)
-        if (mine !== turn) return
+        const incident = await api.get(`/incidents/${id}`)
+        if (requestId !== lastRequestId) return
         // all at once: a later response would push the rest down
-        await Promise.all([this.loadSeries(one), this.loadPrevious(one)])
-        if (mine !== turn) return
-        if (!this.one) this.draft = one.note
-        Object.assign(this, { one, phase: "ready", problem: "" })
+        await Promise.all([this.loadSeries(incident), this.loadPrevious(incident)])
+        if (requestId !== lastRequestId) return
+        if (!this.one) this.draft = incident.note
+        Object.assign(this, { one: incident, phase: "ready", problem: "" })
       } catch (problem) {
-        if (mine === turn) this.failed(/** @type {Problem} */ (problem), this.one !== null)
+        if (requestId === lastRequestId) this.failed(/** @type {Problem} */ (problem), this.one !== null)
       }
     },
 
     /**
      * Single results are retained for two days; a chart of a longer period needs fewer of them.
-     * @param {IncidentDetail} one
+     * @param {IncidentDetail} incident
      */
-    async loadSeries(one) {
-      const { from, to } = spanOf(one, now())
+    async loadSeries(incident) {
+      const { from, to } = spanOf(incident, now())
       const query = {
         since: new Date(from).toISOString(),
         until: new Date(to).toISOString(),
         resolution: now() - from > RAW_MS || to - from > MOST_RAW_MS ? "5m" : "raw",
       }
-      const series = await api.get(`/services/${encodeURIComponent(one.service)}/series`, query).catch(() => null)
-      if (this.id === one.id) this.series = series
+      const series = await api.get(`/services/${encodeURIComponent(incident.service)}/series`, query).catch(() => null)
+      if (this.id === incident.id) this.series = series
     },
 
     /** @param {IncidentDetail} one */
@@ -113,17 +114,18 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
       this.previous = null
       const query = { service, state: "resolved", limit: BEFORE }
       const page = await api.get("/incidents", query).catch(() => null)
-      const before = page?.items.find(
-        (/** @type {Incident} */ each) => each.id < id && each.service === service && each.outcome !== "merged",
+      const earlier = page?.items.find(
+        (/** @type {Incident} */ candidate) =>
+          candidate.id < id && candidate.service === service && candidate.outcome !== "merged",
       )
-      const previous = before ? await api.get(`/incidents/${before.id}`).catch(() => null) : null
+      const previous = earlier ? await api.get(`/incidents/${earlier.id}`).catch(() => null) : null
       if (this.id === id) this.previous = previous
     },
 
-    /** Earlier data remains visible. @param {Problem} problem @param {boolean} held */
-    failed(problem, held) {
+    /** Earlier data remains visible. @param {Problem} problem @param {boolean} hasData */
+    failed(problem, hasData) {
       this.problem = problem.message
-      if (!held) this.phase = problem.status === 404 ? "missing" : "failed"
+      if (!hasData) this.phase = problem.status === 404 ? "missing" : "failed"
     },
 
     acknowledge() {
@@ -135,13 +137,13 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
     },
 
     async resolve() {
-      const yes = await confirm.ask({
+      const confirmed = await confirm.ask({
         title: t("incidents.askResolve", { id: String(this.id) }),
         text: this.one?.title ?? "",
         note: t("incidents.resolveNote"),
         verb: t("incidents.resolveVerb"),
       })
-      if (yes) await this.change({ outcome: "repaired_by_person" })
+      if (confirmed) await this.change({ outcome: "repaired_by_person" })
     },
 
     /** Open the form to merge this incident into another open one. */
@@ -157,13 +159,13 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
 
     /** @returns {Promise<number | null>} the incident that it was merged into */
     async merge() {
-      const [id, into] = [this.id, Number(this.into)]
+      const [id, targetId] = [this.id, Number(this.into)]
       this.busy = true
       try {
-        await api.patch(`/incidents/${id}`, { merge_into: into })
+        await api.patch(`/incidents/${id}`, { merge_into: targetId })
         this.targets = null
-        toasts.show(t("incidents.isMerged", { id: String(id), into: String(into) }), { undo: journal.undoing() })
-        return into
+        toasts.show(t("incidents.isMerged", { id: String(id), into: String(targetId) }), { undo: journal.undoing() })
+        return targetId
       } catch (problem) {
         toasts.show(t("incidents.notSaved", { why: /** @type {Error} */ (problem).message }), { bad: true })
         return null

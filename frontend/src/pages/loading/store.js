@@ -29,7 +29,7 @@ export const LATE = Object.keys(TITLES)
  */
 export function late({ api, router, reload, fetch }) {
   /** @type {Promise<Record<string, any>> | null} */
-  let coming = null
+  let pending = null
   return {
     ready: false,
     problem: "",
@@ -49,14 +49,14 @@ export function late({ api, router, reload, fetch }) {
 
     /** The stores of these pages by name, once loaded; nothing if they cannot be loaded. */
     async open() {
-      coming ??= fetch()
+      pending ??= fetch()
       try {
-        const stores = await coming
+        const stores = await pending
         this.ready = true
         this.problem = ""
         return stores
       } catch {
-        coming = null
+        pending = null
         this.problem = t("common.part_lost")
         return null
       }

@@ -46,7 +46,7 @@ export function memoriesCommands({ router, memory, memories, rowEdit, curate }) 
 /** The memory whose row contains an element. @param {any} memories @param {Element | null} el */
 export function rowOf(memories, el) {
   const id = Number(/** @type {HTMLElement | null} */ (el?.closest("tr[data-id]"))?.dataset.id)
-  return memories.rows.find((/** @type {Memory} */ each) => each.id === id)
+  return memories.rows.find((/** @type {Memory} */ item) => item.id === id)
 }
 
 /** @param {string} field */

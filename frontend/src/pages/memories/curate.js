@@ -30,19 +30,23 @@ const WORDS = /** @type {const} */ ({
  * @param {Act} act
  * @param {number} value
  * @param {number} changed
- * @param {number} [left]
+ * @param {number} [remaining]
  */
-export function doneWords(act, value, changed, left = 0) {
-  const done = t(`memories.done${WORDS[act]}`, { n: changed, by: value.toFixed(2) })
-  return left ? `${done} ${t("memories.remaining", { n: left })}` : done
+export function doneWords(act, value, changed, remaining = 0) {
+  const summary = t(`memories.done${WORDS[act]}`, { n: changed, by: value.toFixed(2) })
+  return remaining ? `${summary} ${t("memories.remaining", { n: remaining })}` : summary
 }
 
 /** The effects of an act, one per line. @param {{changed: number, left: number, preview: BulkPreview}} answer */
-export function previewLines({ changed, left, preview: { matched, turn_inactive: falls, turn_active: rises } }) {
+export function previewLines({
+  changed,
+  left,
+  preview: { matched, turn_inactive: deactivated, turn_active: activated },
+}) {
   const lines = [
     changed ? t("memories.wouldChange", { n: changed }) : t("memories.wouldNothing"),
-    falls ? t("memories.wouldDeactivate", { n: falls }) : "",
-    rises ? t("memories.wouldActivate", { n: rises }) : "",
+    deactivated ? t("memories.wouldDeactivate", { n: deactivated }) : "",
+    activated ? t("memories.wouldActivate", { n: activated }) : "",
     matched > changed ? t("memories.wouldStay", { n: matched - changed }) : "",
     left ? t("memories.wouldSkip", { n: left }) : "",
   ]
@@ -72,31 +76,31 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
 
     /** @param {Memory} memory @returns {Promise<boolean>} */
     async remove(memory) {
-      const yes = await confirm.ask({
+      const confirmed = await confirm.ask({
         title: t("memories.deleteOne"),
         text: memory.observation,
         note: t("memories.deleteOneNote"),
         verb: t("memories.deleteVerb"),
       })
-      return yes && attempt(() => removed([memory], () => api.remove(`/memories/${memory.id}`)))
+      return confirmed && attempt(() => removeRows([memory], () => api.remove(`/memories/${memory.id}`)))
     },
 
-    /** Delete the ticked memories, or all that match. @param {Memory[]} ticked @returns {Promise<boolean>} */
-    async removeMany(ticked) {
-      const n = memories.everything ? memories.chosenCount : ticked.length
-      const many = n > BULK_LIMIT
-      if (many && !memories.everything) return attempt(async () => void those(ticked))
-      const yes = await confirm.ask({
+    /** Delete the ticked memories, or all that match. @param {Memory[]} selected @returns {Promise<boolean>} */
+    async removeMany(selected) {
+      const n = memories.everything ? memories.chosenCount : selected.length
+      const isOverLimit = n > BULK_LIMIT
+      if (isOverLimit && !memories.everything) return attempt(async () => void selectionOf(selected))
+      const confirmed = await confirm.ask({
         title: t("memories.confirmDelete", { n }),
         text: memories.everything ? filterWords(memories.wanted) : "",
         note: t("memories.deleteNote"),
         verb: t("memories.deleteVerb"),
       })
-      if (!yes) return false
-      if (many) return attempt(() => removed([], () => erase(those(ticked)), n))
+      if (!confirmed) return false
+      if (isOverLimit) return attempt(() => removeRows([], () => erase(selectionOf(selected)), n))
       return attempt(async () => {
-        const rows = memories.everything ? (await api.all("/memories", memories.wanted)).items : ticked
-        await removed(rows, () => erase({ ids: idsOf(rows) }))
+        const rows = memories.everything ? (await api.all("/memories", memories.wanted)).items : selected
+        await removeRows(rows, () => erase({ ids: idsOf(rows) }))
       })
     },
 
@@ -111,7 +115,7 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
       const n = memories.everything ? memories.chosenCount : rows.length
       this.busy = true
       await attempt(async () => {
-        const body = { ...those(rows), ...fieldsOfAct(act, value) }
+        const body = { ...selectionOf(rows), ...fieldsOfAct(act, value) }
         const answer = await api.post("/memories/bulk", { ...body, preview: true })
         const { matched, examples } = answer.preview
         this.plan = {
@@ -129,7 +133,7 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
     async carryOut() {
       const { plan } = this
       this.plan = null
-      if (plan === null || !(await attempt(() => changed(plan)))) return false
+      if (plan === null || !(await attempt(() => applyChange(plan)))) return false
       plan.then()
       return true
     },
@@ -144,15 +148,15 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
     return Object.keys(memories.wanted).length > 0 ? { filter: memories.wanted } : { filter: {}, all: true }
   }
 
-  /** All that match, or the ticked ones: the API accepts at most 1,000 ids. @param {Memory[]} ticked */
-  function those(ticked) {
+  /** All that match, or the ticked ones: the API accepts at most 1,000 ids. @param {Memory[]} rows */
+  function selectionOf(rows) {
     if (memories.everything) return allThatMatch()
-    if (ticked.length > BULK_LIMIT) throw new Error(t("memories.tooMany"))
-    return { ids: idsOf(ticked) }
+    if (rows.length > BULK_LIMIT) throw new Error(t("memories.tooMany"))
+    return { ids: idsOf(rows) }
   }
 
   /** @param {Plan} plan */
-  async function changed({ act, value, body }) {
+  async function applyChange({ act, value, body }) {
     const answer = await api.post("/memories/bulk", body)
     memories.unchoose()
     toasts.show(doneWords(act, value, answer.changed, answer.left), { undo: journal.undoing() })
@@ -164,7 +168,7 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
   }
 
   /** @param {Memory[]} rows @param {() => Promise<unknown>} send @param {number} [n] the number deleted, if not all rows are loaded */
-  async function removed(rows, send, n = rows.length) {
+  async function removeRows(rows, send, n = rows.length) {
     await send()
     rows.forEach(({ id }) => memories.drop(id, { own: true }))
     memories.unchoose()
@@ -172,10 +176,10 @@ export function curate({ api, memories, shown, confirm, toasts, journal }) {
     toasts.show(t("memories.doneDelete", { n }), { undo: journal.undoing() })
   }
 
-  /** @param {() => Promise<unknown>} act */
-  async function attempt(act) {
+  /** @param {() => Promise<unknown>} action */
+  async function attempt(action) {
     try {
-      await act()
+      await action()
       return true
     } catch (problem) {
       toasts.show(t("memories.nothingChanged", { why: /** @type {Error} */ (problem).message }), { bad: true })
@@ -191,19 +195,19 @@ function idsOf(rows) {
 
 /** A description of the filters, for a confirmation. @param {Record<string, string>} wanted */
 function filterWords({ section, q, service, category, state, view }) {
-  const named = view ? t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`memories.${view}`)) : ""
-  const words = [section, service, category, state, named, q ? `“${q}”` : ""].filter(Boolean)
-  return words.length ? t("memories.allMatches", { words: words.join(", ") }) : t("memories.allMemories")
+  const viewLabel = view ? t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`memories.${view}`)) : ""
+  const filterTexts = [section, service, category, state, viewLabel, q ? `“${q}”` : ""].filter(Boolean)
+  return filterTexts.length ? t("memories.allMatches", { words: filterTexts.join(", ") }) : t("memories.allMemories")
 }
 
 /** A memory before and after the act. @param {{before: Memory, after: Memory | null}} example */
 function exampleWords({ before, after }) {
-  const then = after ?? before
+  const result = after ?? before
   return {
     id: before.id,
     text: before.observation,
     before: confidence(before.confidence),
-    after: confidence(then.confidence),
-    state: before.active === then.active ? "" : then.active ? "on" : "off",
+    after: confidence(result.confidence),
+    state: before.active === result.active ? "" : result.active ? "on" : "off",
   }
 }

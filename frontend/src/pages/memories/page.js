@@ -12,11 +12,11 @@ const DOUBLE_MS = 180
 /** @param {(name: string) => any} store */
 export function memoriesPage(store) {
   const [memories, memory, curate, router, rowEdit] = ["memories", "memory", "curate", "router", "rowEdit"].map(store)
-  const chosen = () =>
+  const chosenRows = () =>
     memories.rows
       .filter((/** @type {Memory} */ row) => memories.chosen[row.id])
       .map((/** @type {Memory} */ row) => ({ ...row }))
-  let opening = /** @type {any} */ (undefined)
+  let openTimer = /** @type {any} */ (undefined)
   return {
     act: "confidence",
     /** The row that was just clicked. */
@@ -28,23 +28,31 @@ export function memoriesPage(store) {
     reveal: () => revealIn(memories),
 
     serviceChoices() {
-      const held = memories.filters.service
-      const all = memories.facets.services.map((/** @type {any} */ each) =>
-        choice(serviceName(each.service), each.count),
+      const selected = memories.filters.service
+      const choices = memories.facets.services.map((/** @type {any} */ facet) =>
+        choice(serviceName(facet.service), facet.count),
       )
-      return !held || all.some((/** @type {any} */ each) => each.name === held) ? all : [...all, choice(held, 0)]
+      return !selected || choices.some((/** @type {any} */ item) => item.name === selected)
+        ? choices
+        : [...choices, choice(selected, 0)]
     },
 
     categoryChoices() {
-      const held = memories.filters.category
-      const all = memories.facets.categories.map((/** @type {any} */ each) => choice(each.category, each.count))
-      return !held || all.some((/** @type {any} */ each) => each.name === held) ? all : [...all, choice(held, 0)]
+      const selected = memories.filters.category
+      const choices = memories.facets.categories.map((/** @type {any} */ facet) => choice(facet.category, facet.count))
+      return !selected || choices.some((/** @type {any} */ item) => item.name === selected)
+        ? choices
+        : [...choices, choice(selected, 0)]
     },
 
     projectChoices() {
-      const held = memories.filters.project
-      const all = (memories.facets.projects ?? []).map((/** @type {any} */ each) => choice(each.project, each.count))
-      return !held || all.some((/** @type {any} */ each) => each.name === held) ? all : [...all, choice(held, 0)]
+      const selected = memories.filters.project
+      const choices = (memories.facets.projects ?? []).map((/** @type {any} */ facet) =>
+        choice(facet.project, facet.count),
+      )
+      return !selected || choices.some((/** @type {any} */ item) => item.name === selected)
+        ? choices
+        : [...choices, choice(selected, 0)]
     },
 
     /** @param {Memory} row */
@@ -106,7 +114,7 @@ export function memoriesPage(store) {
       const link = /** @type {Element} */ (click.target).closest("a[data-row]")
       if (click.ctrlKey || click.metaKey || click.shiftKey || (!link && onControl(click))) return
       click.preventDefault()
-      clearTimeout(opening)
+      clearTimeout(openTimer)
       if (click.detail > 1 || rowEdit.id === row.id) return
       this.pressed = row.id
       const open = () => {
@@ -114,7 +122,7 @@ export function memoriesPage(store) {
         this.pressed = null
       }
       if (click.detail === 0) open()
-      else opening = setTimeout(open, DOUBLE_MS)
+      else openTimer = setTimeout(open, DOUBLE_MS)
     },
 
     sessionWords: () => t("memories.ofSession", { id: memories.filters.session }),
@@ -145,13 +153,13 @@ export function memoriesPage(store) {
     /** @param {MouseEvent} click */
     editHere(click) {
       const row = rowOf(memories, /** @type {Element} */ (click.target))
-      const on = /** @type {Element} */ (click.target)
-      if (!row || memories.historical || on.closest("form, button, input")) return
-      clearTimeout(opening)
+      const element = /** @type {Element} */ (click.target)
+      if (!row || memories.historical || element.closest("form, button, input")) return
+      clearTimeout(openTimer)
       this.pressed = null
       getSelection()?.removeAllRanges()
       rowEdit.start({ ...row })
-      const cell = on.closest("td")?.className ?? ""
+      const cell = element.closest("td")?.className ?? ""
       const field = ["confidence", "category", "service"].find((name) => cell.includes(`c-${name}`))
       setTimeout(() => focusField(field ?? "observation"))
     },
@@ -160,12 +168,12 @@ export function memoriesPage(store) {
     async editKey(event) {
       const { key, target } = event
       const { edit } = /** @type {HTMLElement} */ (target).dataset
-      const by = { "+": 0.05, "=": 0.05, "-": -0.05 }[key]
+      const delta = { "+": 0.05, "=": 0.05, "-": -0.05 }[key]
       if (key === "Escape") this.leaveEdit(event)
       else if (key === "Enter" && edit && !event.shiftKey && !event.isComposing) this.saveEdit(event)
-      else if (by && edit?.startsWith("confidence")) {
+      else if (delta && edit?.startsWith("confidence")) {
         event.preventDefault()
-        rowEdit.nudge(by)
+        rowEdit.nudge(delta)
       }
     },
 
@@ -188,7 +196,7 @@ export function memoriesPage(store) {
     },
 
     async deleteChosen() {
-      if (await curate.removeMany(chosen())) focusList()
+      if (await curate.removeMany(chosenRows())) focusList()
     },
 
     /** Clamp a number outside 0 to 1, with a note. */
@@ -202,7 +210,7 @@ export function memoriesPage(store) {
     changeChosen() {
       if (this.needsValue()) this.clampValue()
       if (this.needsValue() && Number.isNaN(parseFloat(this.value))) return (this.valueNote = t("memory.number"))
-      return curate.change(chosen(), this.act, Number(this.value), focusList)
+      return curate.change(chosenRows(), this.act, Number(this.value), focusList)
     },
 
     needsValue() {

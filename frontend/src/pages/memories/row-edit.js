@@ -26,9 +26,9 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
   /** @type {Map<number, Promise<Memory | null>>} edits in flight: they are not restored as drafts, and the next edit waits for them */
   const onWay = new Map()
   /** @type {Map<number, Memory>} results of the last edits here, which the list may not show yet */
-  const became = new Map()
+  const savedRows = new Map()
   /** @type {{base: Memory, to: number, timer: any} | null} the confidence steps that are not sent yet */
-  let stepped = null
+  let pendingStep = null
   const editor = {
     id: /** @type {number | null} */ (null),
     base: /** @type {Memory | null} */ (null),
@@ -42,9 +42,9 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
     /** @param {Memory} row */
     start(row) {
       this.sendSteps()
-      const before = onWay.has(row.id) ? null : resumed(drafts, row)
-      this.open(before?.base ?? row, before?.draft ?? draftOf(row))
-      this.typedAt = before?.at ?? null
+      const resumedDraft = onWay.has(row.id) ? null : resumed(drafts, row)
+      this.open(resumedDraft?.base ?? row, resumedDraft?.draft ?? draftOf(row))
+      this.typedAt = resumedDraft?.at ?? null
     },
 
     /** @param {Memory} base @param {import("../../shared/memory-form/draft.js").MemoryDraft} draft */
@@ -58,23 +58,23 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       this.clamped = UNCLAMPED
     },
 
-    /** Change the confidence of a row of the list by a step. @param {Memory} row @param {number} by */
-    step(row, by) {
-      if (stepped?.base.id !== row.id) this.sendSteps()
-      const base = stepped?.base ?? { ...row }
-      const to = moved(stepped?.to ?? row.confidence, by)
-      timers.clearTimeout(stepped?.timer)
-      stepped = { base, to, timer: timers.setTimeout(() => this.sendSteps(), PAUSE_MS) }
-      memories.showPredicted(predicted(base, { confidence: to }))
-      toasts.announce(t("memories.stepped", { confidence: confidence(to) }), "confidence")
+    /** Change the confidence of a row of the list by a step. @param {Memory} row @param {number} delta */
+    step(row, delta) {
+      if (pendingStep?.base.id !== row.id) this.sendSteps()
+      const base = pendingStep?.base ?? { ...row }
+      const newConfidence = moved(pendingStep?.to ?? row.confidence, delta)
+      timers.clearTimeout(pendingStep?.timer)
+      pendingStep = { base, to: newConfidence, timer: timers.setTimeout(() => this.sendSteps(), PAUSE_MS) }
+      memories.showPredicted(predicted(base, { confidence: newConfidence }))
+      toasts.announce(t("memories.stepped", { confidence: confidence(newConfidence) }), "confidence")
     },
 
     /** Save the steps made so far as one edit. */
     async sendSteps() {
-      if (!stepped) return
-      const { base, to, timer } = stepped
+      if (!pendingStep) return
+      const { base, to, timer } = pendingStep
       timers.clearTimeout(timer)
-      stepped = null
+      pendingStep = null
       const changes = edits({ ...draftOf(base), confidence: to }, base)
       if (Object.keys(changes).length === 0) return
       await send({ base, draft: { ...draftOf(base), confidence: to }, changes, note: "" }, this)
@@ -82,10 +82,10 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
 
     /** Undo steps not sent yet; wait for edits in flight to become acts. */
     async withdraw() {
-      if (!stepped) return Promise.all(onWay.values()).then(() => false)
-      const { base, timer } = stepped
+      if (!pendingStep) return Promise.all(onWay.values()).then(() => false)
+      const { base, timer } = pendingStep
       timers.clearTimeout(timer)
-      stepped = null
+      pendingStep = null
       memories.showPredicted(base)
       toasts.show(t("memories.reverted", { confidence: confidence(base.confidence) }))
       return true
@@ -111,9 +111,9 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       this.exit()
     },
 
-    /** @param {number} by */
-    nudge(by) {
-      this.draft.confidence = moved(Number(this.draft.confidence), by)
+    /** @param {number} delta */
+    nudge(delta) {
+      this.draft.confidence = moved(Number(this.draft.confidence), delta)
       this.keep()
     },
 
@@ -131,9 +131,9 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       if (!this.base) return ""
       if (this.typedAt !== null) return t("memory.draft_restored", { at: momentOf(this.typedAt) })
       const { active, confidence, inactive_reason: reason } = this.base
-      const sure = Number(this.draft.confidence)
-      if (sure < THRESHOLD) return active ? t("memories.deactivates") : ""
-      if (active || sure === confidence) return ""
+      const typedConfidence = Number(this.draft.confidence)
+      if (typedConfidence < THRESHOLD) return active ? t("memories.deactivates") : ""
+      if (active || typedConfidence === confidence) return ""
       return !reason || REVERSIBLE.includes(reason)
         ? t("memories.reactivates")
         : t("memories.staysInactive", { why: reason ?? "" })
@@ -156,8 +156,8 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
     /** Show errors beside their fields, or below all fields. @param {Record<string, string>} errors */
     refuse(errors) {
       this.errors = errors
-      const others = Object.keys(errors).filter((name) => !SHOWN.includes(name))
-      this.problem = others.map((name) => errors[name]).join(" ")
+      const otherFields = Object.keys(errors).filter((name) => !SHOWN.includes(name))
+      this.problem = otherFields.map((name) => errors[name]).join(" ")
     },
   }
   journal.beforeUndo(() => editor.withdraw())
@@ -176,12 +176,12 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
     } catch (error) {
       const problem = /** @type {any} */ (error)
       memories.showPredicted(base)
-      const late = editor.id !== null
+      const editsOther = editor.id !== null
       if (problem.status === 412 && problem.current) openConflict(base, draft, changes, problem)
-      else if (late) toasts.show(t("memories.notSavedLate", { why: problem.message }), { bad: true })
-      if (late || problem.status === 412) return true
+      else if (editsOther) toasts.show(t("memories.notSavedLate", { why: problem.message }), { bad: true })
+      if (editsOther || problem.status === 412) return true
       editor.open(base, draft)
-      const errors = (problem.errors ?? []).map((/** @type {any} */ each) => [each.field, each.message])
+      const errors = (problem.errors ?? []).map((/** @type {any} */ error) => [error.field, error.message])
       editor.refuse(Object.fromEntries(errors))
       if (!errors.length) editor.problem = t("memories.notSaved", { why: problem.message })
       return false
@@ -190,18 +190,18 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
 
   /** @param {Memory} base @param {Record<string, any>} changes @returns {Promise<Memory>} */
   async function pushed(base, changes) {
-    const on = (/** @type {Memory | null | undefined} */ row) => (row && row.version > base.version ? row : base)
+    const newest = (/** @type {Memory | null | undefined} */ row) => (row && row.version > base.version ? row : base)
     const push = (/** @type {Memory} */ row) => memory.push(row.id, row.version, changes, row)
-    const earlier = onWay.get(base.id)
-    const pushing = earlier ? earlier.then((row) => push(on(row))) : push(on(became.get(base.id)))
-    const ends = pushing.catch(() => null)
-    onWay.set(base.id, ends)
+    const pendingSave = onWay.get(base.id)
+    const pushing = pendingSave ? pendingSave.then((row) => push(newest(row))) : push(newest(savedRows.get(base.id)))
+    const settledPush = pushing.catch(() => null)
+    onWay.set(base.id, settledPush)
     try {
       const row = await pushing
-      became.set(base.id, row)
+      savedRows.set(base.id, row)
       return row
     } finally {
-      if (onWay.get(base.id) === ends) onWay.delete(base.id)
+      if (onWay.get(base.id) === settledPush) onWay.delete(base.id)
     }
   }
 
@@ -217,18 +217,18 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
   }
 }
 
-/** @param {number} value @param {number} by */
-function moved(value, by) {
-  return Math.round(100 * Math.min(1, Math.max(0, value + by))) / 100
+/** @param {number} value @param {number} delta */
+function moved(value, delta) {
+  return Math.round(100 * Math.min(1, Math.max(0, value + delta))) / 100
 }
 
 /** The row as the server will return it. @param {Memory} row @param {Record<string, any>} changes @returns {Memory} */
 function predicted(row, changes) {
-  const next = { ...row, ...changes }
-  if (changes.confidence === undefined) return next
-  const on =
-    next.confidence >= THRESHOLD && (row.active || !row.inactive_reason || REVERSIBLE.includes(row.inactive_reason))
-  return { ...next, active: on, inactive_reason: on ? null : (row.inactive_reason ?? "low") }
+  const updated = { ...row, ...changes }
+  if (changes.confidence === undefined) return updated
+  const isActive =
+    updated.confidence >= THRESHOLD && (row.active || !row.inactive_reason || REVERSIBLE.includes(row.inactive_reason))
+  return { ...updated, active: isActive, inactive_reason: isActive ? null : (row.inactive_reason ?? "low") }
 }
 
 /** @param {Memory} before @param {Memory} after */

@@ -1,3 +1,4 @@
+import { sequence } from "../../shared/browser/sequence.js"
 import { FALLING, MEMORY_ORDERS, NAMELESS, VIEWS } from "../../../generated/values.js"
 import { isOperational, serviceName } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
@@ -11,24 +12,24 @@ const COUNT_AGAIN_MS = 400
 
 /** The filters of the list in the address. @param {URLSearchParams} params */
 export function memoryFilters(params) {
-  const one = (/** @type {string} */ name, /** @type {readonly string[]} */ of) => {
+  const choice = (/** @type {string} */ name, /** @type {readonly string[]} */ allowed) => {
     const value = params.get(name) ?? ""
-    return of.includes(value) ? value : ""
+    return allowed.includes(value) ? value : ""
   }
   const as_of = moment(params.get("as_of"))
-  const state = one("state", STATES)
+  const state = choice("state", STATES)
   return {
     q: params.get("q") ?? "",
     service: params.get("service") ?? "",
     category: params.get("category") ?? "",
-    section: one("section", SECTIONS),
+    section: choice("section", SECTIONS),
     project: params.get("project") ?? "",
     session: /^[1-9]\d{0,14}$/.test(params.get("session") ?? "") ? (params.get("session") ?? "") : "",
     state: as_of && state === "review" ? "" : state,
-    view: as_of ? "" : one("view", VIEWS),
-    sort: one("sort", Object.keys(MEMORY_ORDERS)),
-    order: one("order", ["asc", "desc"]),
-    group: one("group", ["service"]),
+    view: as_of ? "" : choice("view", VIEWS),
+    sort: choice("sort", Object.keys(MEMORY_ORDERS)),
+    order: choice("order", ["asc", "desc"]),
+    group: choice("group", ["service"]),
     as_of,
   }
 }
@@ -75,13 +76,15 @@ export function memoryMatches(memory, filters) {
 const byService = byColumn("service", false)
 
 /** The sort order of the server. @param {{sort?: string, order?: string, group?: string}} asked @returns {Order} */
-export function memoryOrder({ sort: asked = "", order = "", group = "" }) {
-  const sort = /** @type {keyof typeof MEMORY_ORDERS} */ (asked || "confidence")
-  const turned = order !== "" && order !== natural(sort)
-  const whole = FALLING.includes(sort)
-  const keys = MEMORY_ORDERS[sort].map(([name, falls], at) => byColumn(name, falls !== (turned && (whole || at === 0))))
+export function memoryOrder({ sort: requestedSort = "", order = "", group = "" }) {
+  const sort = /** @type {keyof typeof MEMORY_ORDERS} */ (requestedSort || "confidence")
+  const isReversed = order !== "" && order !== natural(sort)
+  const reversesAll = FALLING.includes(sort)
+  const keys = MEMORY_ORDERS[sort].map(([name, isDescending], at) =>
+    byColumn(name, isDescending !== (isReversed && (reversesAll || at === 0))),
+  )
   if (group && sort !== "service") keys.unshift(byService)
-  return (a, b) => keys.reduce((found, key) => found || key(a, b), 0)
+  return (a, b) => keys.reduce((result, key) => result || key(a, b), 0)
 }
 
 /** The default direction of a column. @param {string} sort */
@@ -92,13 +95,13 @@ function natural(sort) {
 /**
  * Order by one column: general memories have no service, and memories written by a person have no session.
  * @param {keyof Memory} name
- * @param {boolean} falls
+ * @param {boolean} isDescending
  * @returns {Order}
  */
-function byColumn(name, falls) {
+function byColumn(name, isDescending) {
   const value = (/** @type {Memory} */ row) => row[name] ?? (name === "service" ? NAMELESS : 0)
-  const compared = (/** @type {any} */ a, /** @type {any} */ b) => (a < b ? -1 : a > b ? 1 : 0)
-  return (a, b) => (falls ? compared(value(b), value(a)) : compared(value(a), value(b)))
+  const compare = (/** @type {any} */ a, /** @type {any} */ b) => (a < b ? -1 : a > b ? 1 : 0)
+  return (a, b) => (isDescending ? compare(value(b), value(a)) : compare(value(a), value(b)))
 }
 
 /**
@@ -108,6 +111,7 @@ function byColumn(name, falls) {
 export function memories({ api, feed, router, later = setTimeout }) {
   let filters = memoryFilters(new URLSearchParams())
   let counting = false
+  const request = sequence()
   const list = liveList({
     api,
     feed,
@@ -142,9 +146,9 @@ export function memories({ api, feed, router, later = setTimeout }) {
      */
     visit(params) {
       filters = memoryFilters(params)
-      const same = this.phase === "ready" && JSON.stringify(filters) === JSON.stringify(this.filters)
+      const isUnchanged = this.phase === "ready" && JSON.stringify(filters) === JSON.stringify(this.filters)
       this.filters = filters
-      if (same) return
+      if (isUnchanged) return
       this.unchoose()
       this.reload()
     },
@@ -166,33 +170,36 @@ export function memories({ api, feed, router, later = setTimeout }) {
 
     /** The counts beside the filters, and the one in the sidebar, which ignores filters. */
     async tally() {
-      const mine = filters
-      const { sort: _, order: __, group: ___, ...rest } = mine
+      const usedFilters = filters
+      const current = request()
+      const { sort: _, order: __, group: ___, ...rest } = usedFilters
       try {
-        const facets = await api.get("/memories/facets", { ...rest, section: sectionOf(mine) })
-        if (mine === filters) this.facets = facets
-        const all =
+        const facets = await api.get("/memories/facets", { ...rest, section: sectionOf(usedFilters) })
+        if (!current()) return
+        if (usedFilters === filters) this.facets = facets
+        const allFacets =
           this.filtered || this.historical ? await api.get("/memories/facets", { section: "operational" }) : facets
-        this.active = all.states.active
+        if (!current()) return
+        this.active = allFacets.states.active
         this.loaded = true
-        await this.tallyViews(mine)
+        await this.tallyViews(usedFilters)
       } catch {
-        this.loaded = false
+        if (current()) this.loaded = false
       }
     },
 
-    /** @param {MemoryFilters} mine */
-    async tallyViews(mine) {
+    /** @param {MemoryFilters} usedFilters */
+    async tallyViews(usedFilters) {
       if (this.historical || !this.here) return
       const { views } = await api.get("/memories/views", this.wanted)
-      if (mine !== filters) return
+      if (usedFilters !== filters) return
       this.views = views
-      const { state, view } = mine
-      const all = state ? this.facets.states[/** @type {"active"} */ (state)] : this.inAll
-      const ours = view === "" && state !== "review"
-      const judged = ours && !this.many ? this.total : view ? views[view] : all
-      const stray = ours && this.rows.some((/** @type {Memory} */ row) => !memoryMatches(row, mine))
-      this.outdated = this.phase === "ready" && (stray || judged !== this.total)
+      const { state, view } = usedFilters
+      const stateTotal = state ? this.facets.states[/** @type {"active"} */ (state)] : this.inAll
+      const isPlainList = view === "" && state !== "review"
+      const expectedTotal = isPlainList && !this.many ? this.total : view ? views[view] : stateTotal
+      const hasMismatch = isPlainList && this.rows.some((/** @type {Memory} */ row) => !memoryMatches(row, usedFilters))
+      this.outdated = this.phase === "ready" && (hasMismatch || expectedTotal !== this.total)
     },
 
     /** Whether the page itself is open: the counts are needed only there. */
@@ -218,8 +225,8 @@ export function memories({ api, feed, router, later = setTimeout }) {
     /** The filters as the API accepts them, without the order and the point in time. */
     get wanted() {
       const { sort: _, order: __, group: ___, as_of: ____, ...rest } = this.filters
-      const wanted = { ...rest, section: sectionOf(this.filters) }
-      return Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== ""))
+      const query = { ...rest, section: sectionOf(this.filters) }
+      return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ""))
     },
 
     /** Whether the list shows a point in the past, which cannot be changed. */
@@ -233,7 +240,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
       return grouped(this.shown).map(({ service, rows }) => ({
         key: service ?? "",
         name: serviceName(service),
-        n: this.facets.services.find((/** @type {any} */ each) => each.service === service)?.count ?? null,
+        n: this.facets.services.find((/** @type {any} */ facet) => facet.service === service)?.count ?? null,
         rows,
       }))
     },
@@ -275,9 +282,9 @@ export function memories({ api, feed, router, later = setTimeout }) {
       this.filter({ order: order === natural(this.sort) ? "" : order })
     },
 
-    /** @param {Record<string, any>} changes @param {{replace?: boolean}} [how] */
-    filter(changes, how) {
-      router.go(router.with(changes), how)
+    /** @param {Record<string, any>} changes @param {{replace?: boolean}} [options] */
+    filter(changes, options) {
+      router.go(router.with(changes), options)
     },
 
     /** Typing filters the list at once, without a history entry for each letter. @param {string} q */
@@ -293,8 +300,9 @@ export function memories({ api, feed, router, later = setTimeout }) {
 
     /** Show a row with the expected result of an edit; never overwrite a newer version. @param {Memory} row */
     showPredicted(row) {
-      const same = (/** @type {Memory} */ each) => each.id === row.id && each.version === row.version
-      const at = this.rows.findIndex(same)
+      const isSameRow = (/** @type {Memory} */ candidate) =>
+        candidate.id === row.id && candidate.version === row.version
+      const at = this.rows.findIndex(isSameRow)
       if (at >= 0) this.rows[at] = row
     },
   })

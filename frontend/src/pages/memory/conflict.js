@@ -11,19 +11,19 @@ const TEXTS = ["observation", "title", "tags", "topic_key"]
 /** Two people changed the same field of a memory: the original value, both new values, and the choice between them. */
 export function conflict() {
   /** @type {(body: Record<string, unknown>) => Promise<unknown>} */
-  let settle = async () => {}
+  let onResolved = async () => {}
   /** @type {Record<string, unknown>} */
-  let rest = {}
+  let unconflicted = {}
   return {
     open: false,
     fields: /** @type {Clash[]} */ ([]),
 
-    /** @param {EditConflict} conflict @param {(body: Record<string, unknown>) => Promise<unknown>} then called with the chosen values */
-    ask({ clashes, body, base, theirs }, then) {
-      const [was, is] = [fieldsOf(base), fieldsOf(theirs)]
-      settle = then
-      rest = Object.fromEntries(Object.entries(body).filter(([name]) => !clashes.includes(name)))
-      this.fields = clashes.map((name) => clashOf(name, was[name], body[name], is[name]))
+    /** @param {EditConflict} conflict @param {(body: Record<string, unknown>) => Promise<unknown>} callback called with the chosen values */
+    ask({ clashes, body, base, theirs }, callback) {
+      const [baseFields, theirFields] = [fieldsOf(base), fieldsOf(theirs)]
+      onResolved = callback
+      unconflicted = Object.fromEntries(Object.entries(body).filter(([name]) => !clashes.includes(name)))
+      this.fields = clashes.map((name) => clashOf(name, baseFields[name], body[name], theirFields[name]))
       this.open = true
     },
 
@@ -33,10 +33,10 @@ export function conflict() {
     },
 
     async submit() {
-      const mine = this.fields.filter(({ choice }) => choice !== "theirs")
-      const chosen = mine.map((each) => [each.name, each.choice === "mine" ? each.mine : valueOf(each)])
+      const overrides = this.fields.filter(({ choice }) => choice !== "theirs")
+      const entries = overrides.map((field) => [field.name, field.choice === "mine" ? field.mine : valueOf(field)])
       this.open = false
-      await settle({ ...rest, ...Object.fromEntries(chosen) })
+      await onResolved({ ...unconflicted, ...Object.fromEntries(entries) })
     },
 
     /** Close without a decision: typed text stays in its form. */
@@ -48,17 +48,17 @@ export function conflict() {
 
 /** @param {string} name @param {unknown} was @param {unknown} mine @param {unknown} theirs @returns {Clash} */
 function clashOf(name, was, mine, theirs) {
-  const [before, ours, others] = [was, mine, theirs].map((value) => wordsOf(value))
+  const [baseText, ourText, theirText] = [was, mine, theirs].map((value) => wordsOf(value))
   return {
     name,
     label: t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`memory.field_${name}`)),
     mine,
-    was: before,
-    mineParts: wordDiff(before, ours),
-    theirParts: wordDiff(before, others),
+    was: baseText,
+    mineParts: wordDiff(baseText, ourText),
+    theirParts: wordDiff(baseText, theirText),
     editable: TEXTS.includes(name),
     choice: "mine",
-    text: name === "topic_key" && mine === null ? "" : ours,
+    text: name === "topic_key" && mine === null ? "" : ourText,
   }
 }
 

@@ -25,18 +25,18 @@ export function evidence({ api }) {
 
     /**
      * Optional: if the evidence cannot be loaded, the memory is shown without it.
-     * @param {number} id @param {() => boolean} still whether the memory is still shown @param {number} [limit]
+     * @param {number} id @param {() => boolean} isCurrent whether the memory is still shown @param {number} [limit]
      */
-    async load(id, still, limit) {
-      const found = await api.get(`/memories/${id}/evidence`, { limit }).catch(() => null)
-      if (!still()) return
-      if (found) Object.assign(this, found)
-      this.phase = found ? "ready" : "failed"
+    async load(id, isCurrent, limit) {
+      const response = await api.get(`/memories/${id}/evidence`, { limit }).catch(() => null)
+      if (!isCurrent()) return
+      if (response) Object.assign(this, response)
+      this.phase = response ? "ready" : "failed"
     },
 
-    /** Load the earlier entries as well. @param {number} id @param {() => boolean} still */
-    more(id, still) {
-      return this.load(id, still, PAGE_LIMIT)
+    /** Load the earlier entries as well. @param {number} id @param {() => boolean} isCurrent */
+    more(id, isCurrent) {
+      return this.load(id, isCurrent, PAGE_LIMIT)
     },
   }
 }

@@ -6,12 +6,12 @@ import { fieldsOf, same } from "../../shared/memory-form/draft.js"
  * @param {Record<string, unknown>} body @param {Memory} base the version that was edited @param {Memory} theirs the current version
  */
 export function rebase(body, base, theirs) {
-  const [was, is] = [fieldsOf(base), fieldsOf(theirs)]
-  const changed = Object.keys(is).filter((name) => !same(was[name], is[name]))
-  const open = Object.entries(body).filter(([name, mine]) => !same(mine, is[name]))
+  const [baseFields, theirFields] = [fieldsOf(base), fieldsOf(theirs)]
+  const changedNames = Object.keys(theirFields).filter((name) => !same(baseFields[name], theirFields[name]))
+  const edits = Object.entries(body).filter(([name, value]) => !same(value, theirFields[name]))
   return {
-    rest: Object.fromEntries(open.filter(([name]) => !changed.includes(name))),
-    clashes: open.filter(([name]) => changed.includes(name)).map(([name]) => name),
-    also: changed.filter((name) => !(name in body)),
+    rest: Object.fromEntries(edits.filter(([name]) => !changedNames.includes(name))),
+    clashes: edits.filter(([name]) => changedNames.includes(name)).map(([name]) => name),
+    also: changedNames.filter((name) => !(name in body)),
   }
 }

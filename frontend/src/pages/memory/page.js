@@ -81,9 +81,9 @@ export function memoryPanel(store) {
 
     /** How often clients reported the memory: in the same words, or revised under its topic key. */
     reportCount() {
-      const { duplicate_count: n, revision_count: revisions, last_seen_at: seen, created_at: made } = memory.row
+      const { duplicate_count: n, revision_count: revisions, last_seen_at: lastSeen, created_at: created } = memory.row
       const times = t("memory.times", { n })
-      const last = t("memory.last", { when: timeAgo(seen ?? made, store("clock").now) })
+      const last = t("memory.last", { when: timeAgo(lastSeen ?? created, store("clock").now) })
       return [times, revisions > 1 ? t("memory.revised", { n: revisions - 1 }) : "", last].filter(Boolean).join(" · ")
     },
 
@@ -95,8 +95,8 @@ export function memoryPanel(store) {
     },
 
     seen() {
-      const awaited = evidence.phase === "loading" && !memory.historical && memory.row.session_id
-      const n = awaited ? 2 : evidence.said.sessions
+      const isLoading = evidence.phase === "loading" && !memory.historical && memory.row.session_id
+      const n = isLoading ? 2 : evidence.said.sessions
       return n ? t("memory.reported_in", { n }) : ""
     },
 
@@ -105,9 +105,9 @@ export function memoryPanel(store) {
 
     /** Its line in the prompt; until it is loaded, the expected line reserves its space. */
     line() {
-      const { category, observation, confidence: sure, active } = memory.row
+      const { category, observation, confidence: value, active } = memory.row
       if (!memory.unread) return memory.line
-      return active && isOperational(category) ? `- [${category}] ${observation} (confidence: ${sure})` : ""
+      return active && isOperational(category) ? `- [${category}] ${observation} (confidence: ${value})` : ""
     },
 
     waysTitle: () => t("memory.ways", { n: memory.ways.length }),
@@ -122,14 +122,14 @@ export function memoryPanel(store) {
     },
 
     outcomesWords() {
-      const found = evidence.outcomes
-      if (!found || found.edited) return ""
-      const { worked, tried, interval, in_prompt: used, not_in_prompt: unused } = found
+      const outcomes = evidence.outcomes
+      if (!outcomes || outcomes.edited) return ""
+      const { worked, tried, interval, in_prompt: inPrompt, not_in_prompt: notInPrompt } = outcomes
       const [low, high] = interval.map((/** @type {number} */ share) => Math.round(share * 100))
       return [
         t("memory.outcomes", { worked, tried, low, high }),
-        t("memory.repaired_with", { repaired: used.repaired, n: used.incidents }),
-        t("memory.repaired_without", { repaired: unused.repaired, n: unused.incidents }),
+        t("memory.repaired_with", { repaired: inPrompt.repaired, n: inPrompt.incidents }),
+        t("memory.repaired_without", { repaired: notInPrompt.repaired, n: notInPrompt.incidents }),
       ].join(" ")
     },
 
@@ -143,11 +143,11 @@ export function memoryPanel(store) {
     chart: () => trend(memory.row, memory.history, Date.now()),
     chartWords: () => steps(memory.row, memory.history, store("clock").now),
 
-    /** How a memory came to be reported, and the effect on its confidence. @param {MemoryReport} each */
-    reportWords(each) {
-      const { before, after } = each
-      const words = reportWords(each)
-      const what = words[0].toUpperCase() + words.slice(1)
+    /** How a memory came to be reported, and the effect on its confidence. @param {MemoryReport} report */
+    reportWords(report) {
+      const { before, after } = report
+      const text = reportWords(report)
+      const what = text[0].toUpperCase() + text.slice(1)
       if (before === null || after === null || before === after) return what
       return t("memory.reported", { what, was: confidence(before), is: confidence(after) })
     },
@@ -156,7 +156,7 @@ export function memoryPanel(store) {
     step: (entry) => historyWords({ ...entry, session_id: null }, { unnamed: true }),
 
     /** Contradicting memories; a source that refutes the memory is shown with its verification. */
-    partners: () => evidence.partners.filter((/** @type {Partner} */ each) => each.memory_id !== memory.id),
+    partners: () => evidence.partners.filter((/** @type {Partner} */ partner) => partner.memory_id !== memory.id),
 
     /** Both claims side by side, with the differences marked. @param {Partner} partner */
     claims({ memory: other }) {
@@ -195,9 +195,9 @@ function more({ total, items }) {
   return total > items.length ? t("memory.more", { n: total - items.length }) : ""
 }
 
-/** @param {boolean} before @param {Memory | null} row */
-function savedWords(before, row) {
-  if (!row || row.active === before) return t("memory.saved")
+/** @param {boolean} wasActive @param {Memory | null} row */
+function savedWords(wasActive, row) {
+  if (!row || row.active === wasActive) return t("memory.saved")
   return t(row.active ? "memory.saved_active" : "memory.saved_inactive")
 }
 

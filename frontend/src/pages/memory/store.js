@@ -38,7 +38,7 @@ export function memory({
   conflict = conflictOf(),
   toasts = { show() {} },
 }) {
-  let asked = 0
+  let lastRequestId = 0
   return {
     id: /** @type {number | null} */ (null),
     /** The point in time that the panel shows; empty for now. */
@@ -104,13 +104,13 @@ export function memory({
     /** @param {number} id */
     async load(id) {
       const { as_of } = this
-      const listed = !this.historical && memories.rows.find((/** @type {Memory} */ row) => row.id === id)
-      if (listed) this.take(listed)
+      const listRow = !this.historical && memories.rows.find((/** @type {Memory} */ row) => row.id === id)
+      if (listRow) this.take(listRow)
       try {
         const row = await api.get(`/memories/${id}`, { as_of })
         if (this.id === id && this.as_of === as_of) this.take(row)
       } catch (problem) {
-        if (this.id === id && !listed) this.fail(/** @type {any} */ (problem))
+        if (this.id === id && !listRow) this.fail(/** @type {any} */ (problem))
       }
       if (this.id === id && this.row) await this.about(id)
     },
@@ -132,9 +132,9 @@ export function memory({
 
     /** Restore an earlier draft, on the version that it was begun on. @param {Memory} row */
     resume(row) {
-      const before = resumed(drafts, row)
-      this.start(before?.base ?? row, before?.draft)
-      this.typedAt = before?.at ?? null
+      const resumedDraft = resumed(drafts, row)
+      this.start(resumedDraft?.base ?? row, resumedDraft?.draft)
+      this.typedAt = resumedDraft?.at ?? null
     },
 
     /**
@@ -159,7 +159,7 @@ export function memory({
       const { base, draft } = this
       this.remember()
       const { observation, category, service } = base ? edits(draft, base) : {}
-      if (base && [observation, category, service].some((each) => each !== undefined))
+      if (base && [observation, category, service].some((value) => value !== undefined))
         this.beside.follow(draft, base.id)
       else this.beside.clear()
     },
@@ -174,13 +174,13 @@ export function memory({
 
     /** @param {number} id */
     async about(id) {
-      const mine = ++asked
+      const requestId = ++lastRequestId
       const [history] = await Promise.all([
         api.get(`/memories/${id}/history`).catch(() => null),
         this.read(),
         this.historical ? null : this.evidence.load(id, () => this.id === id),
       ])
-      if (this.id !== id || mine !== asked || !history) return
+      if (this.id !== id || requestId !== lastRequestId || !history) return
       this.history = this.until(history.items)
       this.earlier = history.next
     },
@@ -205,14 +205,14 @@ export function memory({
     async read() {
       const { row, as_of } = this
       if (!row) return
-      const found = await api.get(`/memories/${row.id}/prompt`, { as_of }).catch(() => null)
+      const response = await api.get(`/memories/${row.id}/prompt`, { as_of }).catch(() => null)
       if (this.row?.id !== row.id || this.row.version !== row.version || this.as_of !== as_of) return
-      if (!found) return this.showLine("", t("memory.line_unread"))
-      const { included, line, tokens, position, lines: all, words: why, ways } = found
+      if (!response) return this.showLine("", t("memory.line_unread"))
+      const { included, line, tokens, position, lines: lineCount, words: reason, ways } = response
       if (!included)
-        return this.showLine("", t(as_of ? "memory.not_included_then" : "memory.not_included", { why }), ways)
-      const place = { tokens, place: position + 1, all }
-      this.showLine(line, t(as_of ? "memory.line_place_then" : "memory.line", place))
+        return this.showLine("", t(as_of ? "memory.not_included_then" : "memory.not_included", { why: reason }), ways)
+      const values = { tokens, place: position + 1, all: lineCount }
+      this.showLine(line, t(as_of ? "memory.line_place_then" : "memory.line", values))
     },
 
     /** @param {string} line @param {string} note @param {{words: string}[]} [ways] */
@@ -267,16 +267,16 @@ export function memory({
      * @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} [base]
      */
     send(id, version, body, base = null) {
-      return this.attempt(id, version, body, base ?? this.known(id, version), Object.keys(body))
+      return this.attempt(id, version, body, base ?? this.known(id, version), body)
     },
 
-    /** @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} base @param {string[]} names the fields that the edit saves @returns {Promise<boolean>} */
-    async attempt(id, version, body, base, names) {
+    /** @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} base @param {Record<string, unknown>} typed the fields as they were typed when the edit began @returns {Promise<boolean>} */
+    async attempt(id, version, body, base, typed) {
       this.saving = true
       this.errors = {}
       this.problem = this.merged = ""
       try {
-        this.showSaved(await this.push(id, version, body, base), names)
+        this.showSaved(await this.push(id, version, body, base), typed)
         if (this.merged) toasts.show(this.merged)
         return true
       } catch (problem) {
@@ -288,16 +288,16 @@ export function memory({
     },
 
     /** @param {number} id @param {number} version @param {Record<string, unknown>} body @param {Memory | null} base @returns {Promise<Memory>} */
-    async push(id, version, body, base, tries = MAX_REBASES) {
+    async push(id, version, body, base, attempts = MAX_REBASES) {
       try {
         return await api.patch(`/memories/${id}`, body, `${id}-${version}`)
       } catch (problem) {
         const { status, current } = /** @type {any} */ (problem)
-        if (status !== 412 || !current || !base || !tries) throw problem
+        if (status !== 412 || !current || !base || !attempts) throw problem
         const { rest, clashes, also } = rebase(body, base, current)
         if (clashes.length) throw problem
         if (also.length) this.merged = t("memory.merged", { what: changesOf(also, base, current) })
-        return Object.keys(rest).length ? this.push(id, current.version, rest, base, tries - 1) : current
+        return Object.keys(rest).length ? this.push(id, current.version, rest, base, attempts - 1) : current
       }
     },
 
@@ -308,22 +308,27 @@ export function memory({
     },
 
     /**
-     * Show the saved row; other typed text remains.
+     * Show the saved row. Other typed text remains, also what was typed while the edit was being saved.
      * @param {Memory} row
-     * @param {string[]} [names] the saved fields
+     * @param {Record<string, unknown>} saved the fields as they were typed when the edit began
      */
-    showSaved(row, names = Object.keys(fieldsOf(row))) {
+    showSaved(row, saved) {
       memories.put(row, { own: true })
       // the feed may have delivered a later change before the response to this edit
       if (this.row?.id === row.id && this.row.version > row.version) row = this.row
       if (this.id !== row.id || !this.base) return
       const { base, draft } = this
-      const open = Object.keys(edits(draft, base)).filter((name) => !names.includes(name))
+      const typed = edits(draft, base)
+      const unsavedNames = Object.keys(typed).filter((name) => !(name in saved && same(typed[name], saved[name])))
       this.row = row
-      if (open.some((name) => !same(fieldsOf(base)[name], fieldsOf(row)[name]))) return this.about(row.id)
+      const unsentNames = unsavedNames.filter((name) => !(name in saved))
+      if (unsentNames.some((name) => !same(fieldsOf(base)[name], fieldsOf(row)[name]))) return this.about(row.id)
       drafts.drop(base.id, base.version)
       this.typedAt = null
-      this.start(row, { ...draftOf(row), ...Object.fromEntries(open.map((name) => [name, valueIn(draft, name)])) })
+      this.start(row, {
+        ...draftOf(row),
+        ...Object.fromEntries(unsavedNames.map((name) => [name, valueIn(draft, name)])),
+      })
       return this.about(row.id)
     },
 
@@ -332,7 +337,9 @@ export function memory({
       const theirs = problem.current
       if (problem.status === 412 && theirs) {
         const clashes = base ? rebase(body, base, theirs).clashes : Object.keys(body)
-        return conflict.ask({ clashes, body, base: base ?? theirs, theirs }, (kept) => this.decide(kept, body, theirs))
+        return conflict.ask({ clashes, body, base: base ?? theirs, theirs }, (resolution) =>
+          this.decide(resolution, body, theirs),
+        )
       }
       const { errors = [] } = problem
       this.errors = Object.fromEntries(errors.map(({ field, message }) => [field, message]))
@@ -341,15 +348,14 @@ export function memory({
 
     /**
      * The operator resolved a conflict: save the chosen values on the other version, or leave that version unchanged.
-     * @param {Record<string, unknown>} kept
+     * @param {Record<string, unknown>} resolution
      * @param {Record<string, unknown>} body
      * @param {Memory} theirs
      */
-    async decide(kept, body, theirs) {
-      const mine = Object.entries(kept).filter(([name, value]) => !same(value, fieldsOf(theirs)[name]))
-      const names = Object.keys(body)
-      if (!mine.length) return this.showSaved(theirs, names)
-      return this.attempt(theirs.id, theirs.version, Object.fromEntries(mine), theirs, names)
+    async decide(resolution, body, theirs) {
+      const changes = Object.entries(resolution).filter(([name, value]) => !same(value, fieldsOf(theirs)[name]))
+      if (!changes.length) return this.showSaved(theirs, body)
+      return this.attempt(theirs.id, theirs.version, Object.fromEntries(changes), theirs, body)
     },
   }
 }
@@ -361,13 +367,13 @@ function valueIn(draft, name) {
 
 /** A text for the changes made by somebody else. @param {string[]} names @param {Memory} base @param {Memory} theirs */
 function changesOf(names, base, theirs) {
-  const [was, is] = [fieldsOf(base), fieldsOf(theirs)]
-  const said = names.includes("confidence") ? names.filter((name) => name !== "active") : names
-  const words = said.map((name) =>
+  const [baseFields, theirFields] = [fieldsOf(base), fieldsOf(theirs)]
+  const shownNames = names.includes("confidence") ? names.filter((name) => name !== "active") : names
+  const changes = shownNames.map((name) =>
     t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`memory.the_${name}`), {
-      was: name === "service" ? String(was[name] ?? "general") : wordsOf(was[name]),
-      is: name === "service" ? String(is[name] ?? "general") : wordsOf(is[name]),
+      was: name === "service" ? String(baseFields[name] ?? "general") : wordsOf(baseFields[name]),
+      is: name === "service" ? String(theirFields[name] ?? "general") : wordsOf(theirFields[name]),
     }),
   )
-  return new Intl.ListFormat("en").format(words)
+  return new Intl.ListFormat("en").format(changes)
 }

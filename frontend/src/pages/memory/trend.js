@@ -25,18 +25,18 @@ const ROLES = new Map([
  */
 export function trend(memory, history, now) {
   const points = pointsOf(memory, history, now)
-  const next = fading(memory, now)
+  const forecast = fading(memory, now)
   const values = [...points.map(({ value }) => value), memory.confidence]
-  const none = (/** @type {unknown[]} */ list) => list.map(() => null)
+  const blanks = (/** @type {unknown[]} */ list) => list.map(() => null)
   return {
-    x: [...points.map(({ at }) => at), now, ...next.map(({ at }) => at)].map((at) => at / 1_000),
+    x: [...points.map(({ at }) => at), now, ...forecast.map(({ at }) => at)].map((at) => at / 1_000),
     series: [
-      { kind: "steps", role: "flame", values: [...values, ...none(next)] },
+      { kind: "steps", role: "flame", values: [...values, ...blanks(forecast)] },
       {
         kind: "steps",
         role: "flame",
         dash: true,
-        values: [...none(points), memory.confidence, ...next.map(({ value }) => value)],
+        values: [...blanks(points), memory.confidence, ...forecast.map(({ value }) => value)],
       },
     ],
     bare: true,
@@ -53,7 +53,7 @@ export function trend(memory, history, now) {
  * @param {number} now
  */
 export function steps(memory, history, now) {
-  const words = pointsOf(memory, history, now)
+  const lines = pointsOf(memory, history, now)
     .filter(({ cause }) => cause !== "")
     .map(({ at, value, cause }) => ({
       at,
@@ -64,8 +64,8 @@ export function steps(memory, history, now) {
       }),
     }))
   const end = fadesOut(memory, now)
-  if (end) words.push({ at: end.getTime(), text: t("memory.trend_next", { day: onDay(end, now) }) })
-  return words.map(({ at, text }, n) => ({ key: `${at} ${n}`, text }))
+  if (end) lines.push({ at: end.getTime(), text: t("memory.trend_next", { day: onDay(end, now) }) })
+  return lines.map(({ at, text }, n) => ({ key: `${at} ${n}`, text }))
 }
 
 /**
@@ -81,20 +81,20 @@ function pointsOf(memory, history, now) {
     .map(({ at, after, cause }) => ({ at: Date.parse(at), value: after?.confidence ?? 0, cause }))
     .reverse()
   if (!points.length) points.push({ at: Date.parse(memory.created_at), value: memory.confidence, cause: "" })
-  let last = Math.min(points[0].at, now - HOUR_MS)
-  return points.map((point) => ({ ...point, at: (last = Math.max(last, Math.min(point.at, now))) }))
+  let latest = Math.min(points[0].at, now - HOUR_MS)
+  return points.map((point) => ({ ...point, at: (latest = Math.max(latest, Math.min(point.at, now))) }))
 }
 
 /** @param {Memory} memory @param {number} now */
 function fading(memory, now) {
   const end = fadesOut(memory, now)?.getTime() ?? now
   const weeks = end > now ? weeksLeft(memory) : 0
-  const found = Array.from({ length: weeks }, (_, n) => ({
+  const forecast = Array.from({ length: weeks }, (_, n) => ({
     at: end - (weeks - n - 1) * WEEK_MS,
     value: Math.max(0, memory.confidence - WEEKLY_DECAY * (n + 1)),
   })).filter(({ at }) => at > now)
-  const last = found.at(-1)
-  return last ? [...found, { at: last.at + WEEK_MS, value: last.value }] : []
+  const last = forecast.at(-1)
+  return last ? [...forecast, { at: last.at + WEEK_MS, value: last.value }] : []
 }
 
 /** @param {Point} point */

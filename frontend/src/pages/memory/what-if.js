@@ -5,7 +5,7 @@ import { t } from "../../shared/texts/index.js"
  * @param {{api: Api, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function whatIf({ api, later = setTimeout }) {
-  let turn = 0
+  let lastRequestId = 0
   return {
     id: /** @type {number | null} */ (null),
     phase: "closed",
@@ -20,8 +20,8 @@ export function whatIf({ api, later = setTimeout }) {
     /** @param {Memory} memory */
     async show({ id }) {
       Object.assign(this, { id, phase: "loading", problem: "", without: true })
-      const usual = await this.ask({ tier: 1, sections: "operational" }).catch(() => null)
-      if (usual) this.budget = this.usual = usual.budget
+      const defaults = await this.ask({ tier: 1, sections: "operational" }).catch(() => null)
+      if (defaults) this.budget = this.usual = defaults.budget
       await this.load()
     },
 
@@ -32,12 +32,12 @@ export function whatIf({ api, later = setTimeout }) {
 
     /** While a slider moves, only the last position counts. */
     move() {
-      const mine = ++turn
-      later(() => mine === turn && this.load(), 150)
+      const requestId = ++lastRequestId
+      later(() => requestId === lastRequestId && this.load(), 150)
     },
 
     async load() {
-      const mine = ++turn
+      const requestId = ++lastRequestId
       const { id } = this
       try {
         const variant = await this.ask({
@@ -47,9 +47,9 @@ export function whatIf({ api, later = setTimeout }) {
           exclude: this.without ? id : "",
           compare_to: "now",
         })
-        if (mine === turn && this.id === id) this.take(variant)
+        if (requestId === lastRequestId && this.id === id) this.take(variant)
       } catch (problem) {
-        if (mine === turn && this.id === id) this.fail(/** @type {Error} */ (problem))
+        if (requestId === lastRequestId && this.id === id) this.fail(/** @type {Error} */ (problem))
       }
     },
 
@@ -62,8 +62,8 @@ export function whatIf({ api, later = setTimeout }) {
     take({ diff, text, tokens, budget, included, excluded }) {
       this.diff = diff
       this.text = text
-      const all = included.length + excluded.length
-      this.words = t("memory.what_if", { included: included.length, all, tokens, budget })
+      const total = included.length + excluded.length
+      this.words = t("memory.what_if", { included: included.length, all: total, tokens, budget })
       this.phase = "ready"
       this.problem = ""
     },
@@ -76,9 +76,9 @@ export function whatIf({ api, later = setTimeout }) {
 
     /** Removed and added lines, compared with the current prompt. */
     get lines() {
-      const of = (/** @type {"gone" | "new"} */ kind, /** @type {string[]} */ texts) =>
+      const linesOf = (/** @type {"gone" | "new"} */ kind, /** @type {string[]} */ texts) =>
         texts.map((text, at) => ({ key: `${kind}${at}`, part: [{ kind, text }] }))
-      return [...of("gone", this.diff.removed), ...of("new", this.diff.added)]
+      return [...linesOf("gone", this.diff.removed), ...linesOf("new", this.diff.added)]
     },
   }
 }

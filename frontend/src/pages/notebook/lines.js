@@ -23,20 +23,20 @@ export function differs(parts) {
 /**
  * Both edits of a text. A line that both changed appears twice, the version on disk first, so that no line is lost. Of
  * two lines of one memory only the one on disk retains its number.
- * @param {string} base @param {string} mine @param {string} disk
+ * @param {string} base @param {string} ours @param {string} disk
  */
-export function combined(base, mine, disk) {
+export function combined(base, ours, disk) {
   const lines = linesOf(base)
-  const [ours, theirs] = [edits(base, mine), edits(base, disk)]
+  const [ourEdits, theirEdits] = [edits(base, ours), edits(base, disk)]
   /** @type {string[]} */
   const out = []
   for (let at = 0; at <= lines.length; at++) {
-    const added = theirs.added[at] ?? []
+    const added = theirEdits.added[at] ?? []
     const numbers = new Set(added.map(numberOf).filter(Boolean))
     out.push(...added)
-    for (const line of ours.added[at] ?? [])
+    for (const line of ourEdits.added[at] ?? [])
       if (!added.includes(line)) out.push(numbers.has(numberOf(line)) ? line.replace(/[ \t]+\^m\d+/, "") : line)
-    if (at < lines.length && !ours.gone.has(at) && !theirs.gone.has(at)) out.push(lines[at])
+    if (at < lines.length && !ourEdits.gone.has(at) && !theirEdits.gone.has(at)) out.push(lines[at])
   }
   return out.map((line, at) => (at < out.length - 1 && !line.endsWith("\n") ? `${line}\n` : line)).join("")
 }

@@ -12,32 +12,32 @@ const BULLET = /^(\s*)(?:[-*+]|\d+[.)])\s+(.*)$/
 export function blocks(text) {
   const lines = text.replace(/^---\n[\s\S]*?\n---\n/, "").split("\n")
   /** @type {Node[]} */
-  const found = []
-  for (let at = 0; at < lines.length;) at = block(lines, at, found)
-  return found
+  const nodes = []
+  for (let at = 0; at < lines.length;) at = block(lines, at, nodes)
+  return nodes
 }
 
-/** @param {string[]} lines @param {number} at @param {Node[]} found @returns {number} index of the line after the block */
-function block(lines, at, found) {
+/** @param {string[]} lines @param {number} at @param {Node[]} nodes @returns {number} index of the line after the block */
+function block(lines, at, nodes) {
   const line = lines[at]
   if (!line.trim()) return at + 1
   const heading = /^(#{1,6})\s+(.*)$/.exec(line)
   if (heading) {
     // the name of the page is the heading above it
-    found.push({ tag: `h${Math.min(6, heading[1].length + 2)}`, children: inline(heading[2]) })
+    nodes.push({ tag: `h${Math.min(6, heading[1].length + 2)}`, children: inline(heading[2]) })
     return at + 1
   }
-  if (line.startsWith("```")) return fence(lines, at, found)
+  if (line.startsWith("```")) return fence(lines, at, nodes)
   if (/^\s*(?:-{3,}|\*{3,})\s*$/.test(line)) {
-    found.push({ tag: "hr" })
+    nodes.push({ tag: "hr" })
     return at + 1
   }
-  if (BULLET.test(line)) return list(lines, at, found)
+  if (BULLET.test(line)) return list(lines, at, nodes)
   const quoted = line.startsWith(">")
   let end = at
   while (end < lines.length && lines[end].trim() && lines[end].startsWith(">") === quoted && isText(lines[end])) end++
-  const said = lines.slice(at, Math.max(end, at + 1)).map((each) => (quoted ? each.replace(/^>\s?/, "") : each))
-  found.push({ tag: quoted ? "blockquote" : "p", children: inline(said.join("\n")) })
+  const textLines = lines.slice(at, Math.max(end, at + 1)).map((text) => (quoted ? text.replace(/^>\s?/, "") : text))
+  nodes.push({ tag: quoted ? "blockquote" : "p", children: inline(textLines.join("\n")) })
   return Math.max(end, at + 1)
 }
 
@@ -46,11 +46,11 @@ function isText(line) {
   return !/^(#{1,6}\s|```)/.test(line) && !BULLET.test(line)
 }
 
-/** @param {string[]} lines @param {number} at @param {Node[]} found */
-function fence(lines, at, found) {
+/** @param {string[]} lines @param {number} at @param {Node[]} nodes */
+function fence(lines, at, nodes) {
   const end = lines.findIndex((line, n) => n > at && line.startsWith("```"))
   const until = end < 0 ? lines.length : end
-  found.push({ tag: "pre", text: lines.slice(at + 1, until).join("\n") })
+  nodes.push({ tag: "pre", text: lines.slice(at + 1, until).join("\n") })
   return until + 1
 }
 
@@ -58,9 +58,9 @@ function fence(lines, at, found) {
  * Bullets of one depth; lines indented below a bullet belong to it.
  * @param {string[]} lines
  * @param {number} at
- * @param {Node[]} found
+ * @param {Node[]} nodes
  */
-function list(lines, at, found) {
+function list(lines, at, nodes) {
   /** @type {Node[]} */
   const items = []
   while (at < lines.length) {
@@ -69,16 +69,19 @@ function list(lines, at, found) {
     const depth = bullet[1].length
     let end = at + 1
     while (end < lines.length && lines[end].trim() && indent(lines[end]) > depth) end++
-    const below = lines.slice(at + 1, end)
-    const first = below.findIndex((line) => BULLET.test(line))
-    const own = [bullet[2], ...(first < 0 ? below : below.slice(0, first)).map((line) => line.trim())]
+    const nested = lines.slice(at + 1, end)
+    const firstBullet = nested.findIndex((line) => BULLET.test(line))
+    const itemLines = [
+      bullet[2],
+      ...(firstBullet < 0 ? nested : nested.slice(0, firstBullet)).map((line) => line.trim()),
+    ]
     /** @type {Node[]} */
-    const children = tagged(own.join("\n"))
-    if (first >= 0) list(below.slice(first), 0, children)
+    const children = tagged(itemLines.join("\n"))
+    if (firstBullet >= 0) list(nested.slice(firstBullet), 0, children)
     items.push({ tag: "li", children })
     at = end
   }
-  found.push({ tag: "ul", children: items })
+  nodes.push({ tag: "ul", children: items })
   return at
 }
 
@@ -101,26 +104,26 @@ function tagged(text) {
 /** @param {string} text @returns {Node[]} */
 function inline(text) {
   /** @type {Node[]} */
-  const found = []
-  let last = 0
-  const plain = (/** @type {string} */ part) => part && found.push({ tag: "span", text: part })
+  const nodes = []
+  let lastIndex = 0
+  const pushText = (/** @type {string} */ value) => value && nodes.push({ tag: "span", text: value })
   for (const match of text.matchAll(INLINE)) {
-    plain(text.slice(last, match.index))
-    last = match.index + match[0].length
-    found.push(piece(match))
+    pushText(text.slice(lastIndex, match.index))
+    lastIndex = match.index + match[0].length
+    nodes.push(piece(match))
   }
-  plain(text.slice(last))
-  return found
+  pushText(text.slice(lastIndex))
+  return nodes
 }
 
 /** @param {RegExpMatchArray} match @returns {Node} */
-function piece([, escaped, code, strong, em, page, label, words, address, memory]) {
+function piece([, escaped, code, strong, em, page, label, linkText, url, memory]) {
   if (escaped) return { tag: "span", text: escaped }
   if (code) return { tag: "code", text: code }
   if (strong) return { tag: "strong", children: inline(strong) }
   if (em) return { tag: "em", children: inline(em) }
   if (page) return { tag: "a", href: `/notebook?page=${encodeURIComponent(page)}`, text: label ?? page }
-  if (address) return { tag: "a", href: address, outside: true, text: words }
+  if (url) return { tag: "a", href: url, outside: true, text: linkText }
   return { tag: "a", kind: "md-memory", href: `/memories/${memory}`, text: `#${memory}` }
 }
 

@@ -32,13 +32,13 @@ export function notebookPage(store) {
 
     /** The pages by section, the index first. */
     groups() {
-      const of = (/** @type {string} */ start) =>
+      const pagesIn = (/** @type {string} */ section) =>
         (notebook.found ?? notebook.pages).filter((/** @type {NotebookPage} */ { path }) =>
-          start ? path.startsWith(`${start}/`) : path === INDEX,
+          section ? path.startsWith(`${section}/`) : path === INDEX,
         )
       return [
-        { name: "index", title: t("notebook.index"), pages: of("") },
-        ...SECTIONS.map((name) => ({ name, title: t(`notebook.${name}`), pages: of(name) })),
+        { name: "index", title: t("notebook.index"), pages: pagesIn("") },
+        ...SECTIONS.map((name) => ({ name, title: t(`notebook.${name}`), pages: pagesIn(name) })),
       ].filter(({ pages }) => pages.length > 0)
     },
     /** @param {NotebookPage} page */

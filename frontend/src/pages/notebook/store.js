@@ -1,3 +1,4 @@
+import { sequence } from "../../shared/browser/sequence.js"
 import { throttle } from "../../shared/browser/throttle.js"
 import { momentOf, timeAgo } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
@@ -12,9 +13,10 @@ export const INDEX = "MEMORY"
  * @param {{api: Api, confirm: any, toasts: any, drafts: any, later?: any, now?: () => number}} dependencies
  */
 export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }) {
-  let turn = 0
+  let lastRequestId = 0
+  const request = sequence()
   /** @type {() => void} */
-  let again = () => {}
+  let reloadSoon = () => {}
   return {
     here: false,
     phase: "loading",
@@ -46,7 +48,7 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
         Object.assign(this, { path, page: null, pageProblem: "", view: "read", base: null, conflict: null })
       if (!this.here) {
         this.here = true
-        again = throttle(() => this.here && this.reload(), { later, now })
+        reloadSoon = throttle(() => this.here && this.reload(), { later, now })
       }
       return this.reload()
     },
@@ -56,47 +58,50 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
     },
 
     follow() {
-      if (this.here) again()
+      if (this.here) reloadSoon()
     },
 
     reload() {
-      const listed = this.load()
-      return Promise.all([listed, this.read(listed), this.find(this.q)])
+      const listPromise = this.load()
+      return Promise.all([listPromise, this.read(listPromise), this.find(this.q)])
     },
 
-    /** @param {string} words */
-    async find(words) {
-      this.q = words.trim()
-      const asked = this.q
-      if (!asked) return void (this.found = null)
+    /** @param {string} text */
+    async find(text) {
+      this.q = text.trim()
+      const query = this.q
+      if (!query) return void (this.found = null)
       try {
-        const { pages } = await api.get("/notebook", { q: asked })
-        if (asked === this.q) this.found = pages
+        const { pages } = await api.get("/notebook", { q: query })
+        if (query === this.q) this.found = pages
       } catch (problem) {
         this.problem = /** @type {Error} */ (problem).message
       }
     },
 
     async load() {
+      const current = request()
       try {
         const { pages, index_limit: limit } = await api.get("/notebook")
+        if (!current()) return
         Object.assign(this, { pages, limit, phase: "ready", problem: "" })
       } catch (problem) {
+        if (!current()) return
         this.problem = /** @type {Error} */ (problem).message
         if (!this.pages.length) this.phase = "failed"
       }
     },
 
-    /** @param {Promise<void>} [listed] */
-    async read(listed) {
+    /** @param {Promise<void>} [listPromise] */
+    async read(listPromise) {
       if (this.path === this.begun) return
-      const mine = ++turn
+      const requestId = ++lastRequestId
       try {
         const page = await api.get(addressOf(this.path))
-        if (this.phase === "loading") await listed // the list holds the reason that the page needs a review
-        if (mine === turn) Object.assign(this, { page, pageProblem: "" })
+        if (this.phase === "loading") await listPromise // the list holds the reason that the page needs a review
+        if (requestId === lastRequestId) Object.assign(this, { page, pageProblem: "" })
       } catch (problem) {
-        if (mine === turn) this.pageProblem = /** @type {Error} */ (problem).message
+        if (requestId === lastRequestId) this.pageProblem = /** @type {Error} */ (problem).message
       }
     },
 
@@ -145,10 +150,10 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
     begin() {
       if (!this.page) return
       const { text, digest } = this.page
-      const kept = drafts.of(`${this.path}|`)
-      this.base = kept?.base ?? { text, digest }
-      this.draft = kept?.draft ?? (this.isIndex ? split(text).notes : text)
-      this.draftNote = kept ? t("notebook.draft", { at: momentOf(kept.at) }) : ""
+      const savedDraft = drafts.of(`${this.path}|`)
+      this.base = savedDraft?.base ?? { text, digest }
+      this.draft = savedDraft?.draft ?? (this.isIndex ? split(text).notes : text)
+      this.draftNote = savedDraft ? t("notebook.draft", { at: momentOf(savedDraft.at) }) : ""
       this.conflict = null
     },
 
@@ -193,13 +198,13 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
      */
     async refuse({ status, message, current }) {
       if (status !== 412 || !current) return toasts.show(t("notebook.not_saved", { why: message }), { bad: true })
-      const theirs = { text: current.text, digest: current.digest }
-      const same = this.isIndex && this.base && split(theirs.text).notes === split(this.base.text).notes
-      if (!same) {
-        this.conflict = theirs
+      const diskVersion = { text: current.text, digest: current.digest }
+      const isSameNotes = this.isIndex && this.base && split(diskVersion.text).notes === split(this.base.text).notes
+      if (!isSameNotes) {
+        this.conflict = diskVersion
         return
       }
-      this.base = theirs
+      this.base = diskVersion
       this.busy = false
       await this.save()
     },
@@ -222,10 +227,10 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
     combine() {
       const { conflict, base, isIndex } = this
       if (!conflict || !base) return
-      const part = (/** @type {string} */ text) => (isIndex ? split(text).notes : text)
+      const textPart = (/** @type {string} */ text) => (isIndex ? split(text).notes : text)
       this.base = conflict
       this.conflict = null
-      this.type(combined(part(base.text), this.draft, part(conflict.text)))
+      this.type(combined(textPart(base.text), this.draft, textPart(conflict.text)))
       this.draftNote = t("notebook.combined")
     },
 
@@ -254,12 +259,12 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
     },
 
     async discard() {
-      const yes = await confirm.ask({
+      const confirmed = await confirm.ask({
         title: t("notebook.ask_discard", { path: `${this.path}.md` }),
         note: t("notebook.ask_discard_note"),
         verb: t("notebook.discard_verb"),
       })
-      if (yes) await this.resolve("discard")
+      if (confirmed) await this.resolve("discard")
     },
 
     /** @param {"accept" | "discard"} resolution */
@@ -284,7 +289,7 @@ function addressOf(path) {
 }
 
 /** @param {{edits: number, for_review: Record<string, string[]>}} made @param {string} path */
-function savedWords({ edits, for_review: held }, path) {
-  if (held[path]) return t("notebook.saved_review", { why: held[path].join(" ") })
+function savedWords({ edits, for_review: reviewReasons }, path) {
+  if (reviewReasons[path]) return t("notebook.saved_review", { why: reviewReasons[path].join(" ") })
   return edits ? t("notebook.saved", { n: edits }) : t("notebook.saved_none")
 }

@@ -11,21 +11,21 @@ const COUNTED = /** @type {const} */ ([
   "conflicts",
   "model_relationships",
 ])
-const listed = new Intl.ListFormat("en")
+const listFormat = new Intl.ListFormat("en")
 
 /** A sentence about what a run did. @param {Record<string, number>} counts */
 export function outcome(counts) {
-  const asked = counts.model_requests ? [t("organizer.model_requests", { n: counts.model_requests })] : []
-  const words = listed.format([...named(counts, ""), ...asked])
-  return words ? `${words[0].toUpperCase()}${words.slice(1)}.` : t("organizer.nothing")
+  const requests = counts.model_requests ? [t("organizer.model_requests", { n: counts.model_requests })] : []
+  const text = listFormat.format([...named(counts, ""), ...requests])
+  return text ? `${text[0].toUpperCase()}${text.slice(1)}.` : t("organizer.nothing")
 }
 
 /** A sentence about what a run would do now. @param {Record<string, number>} counts */
 export function would(counts) {
   const { model_requests: n } = counts
-  const asked = n ? [t("organizer.would_model_requests", { n })] : []
-  const what = listed.format([...named(counts, "would_"), ...asked])
-  return what ? t("organizer.would", { what }) : t("organizer.would_nothing")
+  const requests = n ? [t("organizer.would_model_requests", { n })] : []
+  const text = listFormat.format([...named(counts, "would_"), ...requests])
+  return text ? t("organizer.would", { what: text }) : t("organizer.would_nothing")
 }
 
 /** @param {Record<string, number>} counts @param {"" | "would_"} form */

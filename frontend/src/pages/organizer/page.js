@@ -36,15 +36,15 @@ export function organizerPage(store) {
     /** @param {OrganizerRun} run */
     share: ({ stage_done: done, stage_total: total }) => (total ? done / total : 0),
     /** @param {OrganizerRun} run */
-    facts({ state, trigger, started_at: began, ended_at: ended, undone_by: undone, counts }) {
-      const took = ended ? duration(Date.parse(ended) - Date.parse(began)) : ""
+    facts({ state, trigger, started_at: startedAt, ended_at: endedAt, undone_by: undoneBy, counts }) {
+      const time = endedAt ? duration(Date.parse(endedAt) - Date.parse(startedAt)) : ""
       return [
         t(trigger === "schedule" ? "organizer.started_by_schedule" : "organizer.started_by_person"),
-        took && t("organizer.took", { time: took }),
+        time && t("organizer.took", { time }),
         state === "completed" && "raw_after" in counts && counts.raw !== counts.raw_after
           ? t("organizer.size", { before: counts.raw, after: counts.raw_after })
           : "",
-        undone ? t("organizer.undone") : "",
+        undoneBy ? t("organizer.undone") : "",
       ]
         .filter(Boolean)
         .join(" · ")
@@ -77,7 +77,7 @@ export function organizerPage(store) {
     newParts: ({ old, said }) => newSide(wordDiff(old?.observation ?? "", said)),
 
     /** @param {string} what */
-    of: (what) => (organizer.chosen?.replacements ?? []).filter((/** @type {Substitute} */ each) => each.what === what),
+    of: (what) => (organizer.chosen?.replacements ?? []).filter((/** @type {Substitute} */ item) => item.what === what),
     /** @param {string} what */
     some(what) {
       return this.of(what).slice(0, this.shown[what])
@@ -112,11 +112,11 @@ export function organizerPage(store) {
   }
 }
 
-/** The progress of a run that has not ended. @param {OrganizerRun} run @param {boolean} away */
-function progress(run, away) {
+/** The progress of a run that has not ended. @param {OrganizerRun} run @param {boolean} isAway */
+function progress(run, isAway) {
   const { state } = run
   if (state === "completed") return ""
-  if (state === "queued") return t(away ? "organizer.queued_away" : "organizer.queued")
+  if (state === "queued") return t(isAway ? "organizer.queued_away" : "organizer.queued")
   return stage(run)
 }
 

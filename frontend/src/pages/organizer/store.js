@@ -8,7 +8,7 @@ import { outcome } from "./outcome.js"
  * @param {{api: Api, confirm: any, toasts: any, journal: any, later?: any, now?: () => number}} dependencies
  */
 export function organizer({ api, confirm, toasts, journal, later = setTimeout, now }) {
-  let turn = 0
+  let lastRequestId = 0
   return extend(pagedList({ api, path: "/organizer/runs", later, now }), {
     id: /** @type {number | null} */ (null),
     chosen: /** @type {OrganizerDiff | null} */ (null),
@@ -29,14 +29,14 @@ export function organizer({ api, confirm, toasts, journal, later = setTimeout, n
     },
 
     async choose() {
-      const mine = ++turn
+      const requestId = ++lastRequestId
       const { id } = this
       if (id === null) return
       try {
         const chosen = await api.get(`/organizer/runs/${id}`)
-        if (mine === turn) Object.assign(this, { chosen, chosenProblem: "" })
+        if (requestId === lastRequestId) Object.assign(this, { chosen, chosenProblem: "" })
       } catch (problem) {
-        if (mine === turn) this.chosenProblem = /** @type {Error} */ (problem).message
+        if (requestId === lastRequestId) this.chosenProblem = /** @type {Error} */ (problem).message
       }
     },
 
@@ -52,10 +52,10 @@ export function organizer({ api, confirm, toasts, journal, later = setTimeout, n
     followRun({ row }) {
       if (!this.here || !row) return
       const { chosen } = this
-      const before = this.rows.find(({ id }) => id === row.id)
-      this.rows = this.rows.map((each) => (each === before ? { ...each, ...row } : each))
+      const previous = this.rows.find(({ id }) => id === row.id)
+      this.rows = this.rows.map((run) => (run === previous ? { ...run, ...row } : run))
       if (chosen?.id === row.id) this.chosen = { ...chosen, ...row }
-      if (before && row.state === "running") return
+      if (previous && row.state === "running") return
       if (row.state === "completed" && !row.undone_by)
         toasts.show(t("organizer.finished", { id: String(row.id), what: outcome(row.counts) }))
       return this.reload()
@@ -92,13 +92,13 @@ export function organizer({ api, confirm, toasts, journal, later = setTimeout, n
     async undo() {
       const { chosen } = this
       if (!chosen || this.busy) return
-      const yes = await confirm.ask({
+      const confirmed = await confirm.ask({
         title: t("organizer.ask_undo", { id: String(chosen.id) }),
         text: outcome(chosen.counts),
         note: t("organizer.ask_undo_note"),
         verb: t("organizer.undo_verb"),
       })
-      if (!yes) return
+      if (!confirmed) return
       this.busy = true
       try {
         const { changed } = await api.post(`/organizer/runs/${chosen.id}/undo`, {})

@@ -85,10 +85,11 @@ const COUNTED_STATES = /** @type {const} */ ([...FAILED, "escalated"])
 /** The last days of a tier: its bars, and the outcomes of its sessions. @param {OverviewState["run"]} run */
 export function tiersOf({ days, ended }) {
   return [1, 2, 3].map((tier) => {
-    const found = ended[tier] ?? {}
-    const of = (/** @type {readonly string[]} */ states) => states.reduce((sum, state) => sum + (found[state] ?? 0), 0)
-    const values = days.map(({ by_tier: by }) => by[tier] ?? 0)
-    const n = values.reduce((sum, each) => sum + each, 0)
+    const counts = ended[tier] ?? {}
+    const countOf = (/** @type {readonly string[]} */ states) =>
+      states.reduce((sum, state) => sum + (counts[state] ?? 0), 0)
+    const values = days.map(({ by_tier: byTier }) => byTier[tier] ?? 0)
+    const n = values.reduce((sum, value) => sum + value, 0)
     const address = `/sessions?tier=${tier}&from=${days[0]?.day}`
     return {
       tier,
@@ -97,9 +98,9 @@ export function tiersOf({ days, ended }) {
       address,
       bars: barsOf(days, values),
       barWords: t("overview.tierBars", { n, most: Math.max(0, ...values) }),
-      share: shareWords(n, of(ENDED)),
-      links: COUNTED_STATES.filter((status) => found[status] > 0).map((status) => ({
-        words: t(`overview.tier_${status}`, { n: found[status] }),
+      share: shareWords(n, countOf(ENDED)),
+      links: COUNTED_STATES.filter((status) => counts[status] > 0).map((status) => ({
+        words: t(`overview.tier_${status}`, { n: counts[status] }),
         address: `${address}&status=${status}`,
       })),
     }

@@ -17,11 +17,11 @@ export function lastVisit({ storage, now = Date.now }) {
     /** Record that the operator is here; returns whether a new visit starts. */
     touch() {
       const at = now()
-      const another = seen !== null && at - seen >= APART_MS
-      if (another) since = seen
+      const isNewVisit = seen !== null && at - seen >= APART_MS
+      if (isNewVisit) since = seen
       seen = at
       storage.setItem(KEY, JSON.stringify({ seen, since }))
-      return another
+      return isNewVisit
     },
   }
 }

@@ -6,7 +6,7 @@ import { attempt } from "../../shared/directives/attempt.js"
 /** @param {(name: string) => any} store */
 export function overviewPage(store) {
   const overview = store("overview")
-  const since = (/** @type {string | null | undefined} */ at) =>
+  const sinceText = (/** @type {string | null | undefined} */ at) =>
     at ? t("overview.oldestReview", { when: timeAgo(at, store("clock").now) }) : ""
   return {
     runNow: () => store("runNow").show(),
@@ -30,26 +30,26 @@ export function overviewPage(store) {
       t("overview.running", { id: String(overview.state.running.id), tier: overview.state.running.tier }),
 
     approvalText() {
-      const [first] = store("approvals").open
-      return overview.openApprovals === 1 && first
-        ? t("overview.approve", { wish: store("approvals").requestedAction(first) })
+      const [approval] = store("approvals").open
+      return overview.openApprovals === 1 && approval
+        ? t("overview.approve", { wish: store("approvals").requestedAction(approval) })
         : t("overview.approvals", { n: overview.openApprovals })
     },
 
     /** The time left for the first approval. */
     approvalTime() {
-      const [first] = store("approvals").open
-      const left = first ? Date.parse(first.expires_at) - store("clock").second : 0
-      return left > 0 ? t("overview.approvalLeft", { time: duration(Math.ceil(left / 1_000) * 1_000) }) : ""
+      const [approval] = store("approvals").open
+      const leftMs = approval ? Date.parse(approval.expires_at) - store("clock").second : 0
+      return leftMs > 0 ? t("overview.approvalLeft", { time: duration(Math.ceil(leftMs / 1_000) * 1_000) }) : ""
     },
 
     casesWords: () => t("overview.reviews", { n: overview.cases }),
 
     pagesWords: () => t("overview.pages", { n: overview.pages }),
 
-    casesSince: () => since(overview.state?.reviews.oldest_at),
+    casesSince: () => sinceText(overview.state?.reviews.oldest_at),
 
-    pagesSince: () => since(overview.state?.pages.oldest_at),
+    pagesSince: () => sinceText(overview.state?.pages.oldest_at),
 
     queued() {
       const n = overview.state?.queued ?? 0

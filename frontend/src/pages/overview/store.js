@@ -20,19 +20,19 @@ export function inOrder(services) {
 /**
  * The updated services in their previous order; a new one comes last.
  * @param {Service[]} services
- * @param {Service[]} before
+ * @param {Service[]} previous
  */
-export function inPlace(services, before) {
-  const places = new Map(before.map(({ name }, at) => [name, at]))
-  const place = (/** @type {Service} */ { name }) => places.get(name) ?? before.length
-  return services.toSorted((a, b) => place(a) - place(b))
+export function inPlace(services, previous) {
+  const indexes = new Map(previous.map(({ name }, at) => [name, at]))
+  const indexOf = (/** @type {Service} */ { name }) => indexes.get(name) ?? previous.length
+  return services.toSorted((a, b) => indexOf(a) - indexOf(b))
 }
 
 /** @param {string} name @param {Service[]} services */
 function groupWords(name, services) {
-  const bad = services.filter(({ state }) => state === "failing").length
+  const failingCount = services.filter(({ state }) => state === "failing").length
   const n = services.length
-  return name && t(bad ? "overview.groupFailing" : "overview.group", { name, n, bad })
+  return name && t(failingCount ? "overview.groupFailing" : "overview.group", { name, n, bad: failingCount })
 }
 
 /**
@@ -53,9 +53,9 @@ export function overview({
   later,
   now = Date.now,
 }) {
-  let turn = 0
+  let lastRequestId = 0
   /** @type {() => void} */
-  let again = () => {}
+  let reloadSoon = () => {}
   return {
     state: /** @type {OverviewState | null} */ (null),
     services: /** @type {Service[]} */ ([]),
@@ -75,7 +75,7 @@ export function overview({
     visit() {
       this.here = true
       visit.touch()
-      again = throttle(() => this.here && this.load(), { later, now })
+      reloadSoon = throttle(() => this.here && this.load(), { later, now })
       this.load()
       this.loadStrips()
     },
@@ -95,16 +95,16 @@ export function overview({
     },
 
     async load() {
-      const mine = ++turn
+      const requestId = ++lastRequestId
       this.busy = true
       try {
         const since = visit.since
         const state = await api.get("/overview", { since })
-        if (mine === turn) this.take(state, since)
+        if (requestId === lastRequestId) this.take(state, since)
       } catch (problem) {
-        if (mine === turn) this.fail(/** @type {Error} */ (problem))
+        if (requestId === lastRequestId) this.fail(/** @type {Error} */ (problem))
       }
-      if (mine === turn) this.busy = false
+      if (requestId === lastRequestId) this.busy = false
     },
 
     /** @param {OverviewState} state @param {Time | null} since */
@@ -117,7 +117,7 @@ export function overview({
       this.phase = "ready"
       this.problem = ""
       supervisor.state ??= state.supervisor
-      for (const entity of FOLLOWED) feed.replay(state.seq, entity, () => again())
+      for (const entity of FOLLOWED) feed.replay(state.seq, entity, () => reloadSoon())
       feed.read(state.seq)
     },
 
@@ -134,7 +134,7 @@ export function overview({
     },
 
     follow() {
-      if (this.here) again()
+      if (this.here) reloadSoon()
     },
 
     /**
@@ -144,27 +144,27 @@ export function overview({
     followResults(items) {
       if (!this.here || !this.state) return
       const checks = new Map(
-        this.services.flatMap((each) => each.checks.map((check) => [`${each.name} ${check.name}`, check])),
+        this.services.flatMap((service) => service.checks.map((check) => [`${service.name} ${check.name}`, check])),
       )
       const differs = (/** @type {NewResult} */ { service, check, state }) => {
-        const known = checks.get(`${service} ${check}`)
-        return known && (known.ok !== (state !== "failed") || known.warned !== (state === "warned"))
+        const knownCheck = checks.get(`${service} ${check}`)
+        return knownCheck && (knownCheck.ok !== (state !== "failed") || knownCheck.warned !== (state === "warned"))
       }
-      if (items.some(differs)) again()
-      const newest = items.reduce((last, { at }) => (at > last ? at : last), this.state.checked_at ?? "")
+      if (items.some(differs)) reloadSoon()
+      const newest = items.reduce((latest, { at }) => (at > latest ? at : latest), this.state.checked_at ?? "")
       if (newest !== this.state.checked_at) this.state.checked_at = newest
     },
 
     /** The services that match the filter, by group; a group is placed at its first service. */
     get groups() {
-      const words = this.filter.trim().toLowerCase()
-      const found = this.services.filter(
+      const query = this.filter.trim().toLowerCase()
+      const matching = this.services.filter(
         ({ name, group, tags, state }) =>
-          !words || [name, group, state, ...tags].some((each) => each.toLowerCase().includes(words)),
+          !query || [name, group, state, ...tags].some((text) => text.toLowerCase().includes(query)),
       )
       /** @type {Map<string, Service[]>} */
       const groups = new Map()
-      for (const each of found) groups.set(each.group, [...(groups.get(each.group) ?? []), each])
+      for (const service of matching) groups.set(service.group, [...(groups.get(service.group) ?? []), service])
       return [...groups].map(([name, services]) => ({ name, services, words: groupWords(name, services) }))
     },
 
@@ -234,8 +234,10 @@ export function overview({
 
     /** The first error in services.yaml. */
     get fault() {
-      const [first] = this.state?.problems ?? []
-      return first ? t("overview.fault", { path: first.path, line: String(first.line), message: first.message }) : ""
+      const [problem] = this.state?.problems ?? []
+      return problem
+        ? t("overview.fault", { path: problem.path, line: String(problem.line), message: problem.message })
+        : ""
     },
 
     /** Mark an escalation as handled. @param {Attention} person */
@@ -274,12 +276,12 @@ export function overview({
 
     /** @param {{cause: string, n: number, items: Learned[]}} group */
     shown({ cause, n, items }) {
-      const whole = this.all.cause === cause && this.all.items.length > 0
+      const showsAll = this.all.cause === cause && this.all.items.length > 0
       return {
         words: t(`overview.${/** @type {import("./figures.js").Cause} */ (cause)}`, { n }),
-        open: whole,
-        rows: whole ? gathered(this.all.items) : items.slice(0, FEW),
-        further: whole && this.all.next !== null,
+        open: showsAll,
+        rows: showsAll ? gathered(this.all.items) : items.slice(0, FEW),
+        further: showsAll && this.all.next !== null,
       }
     },
 

@@ -6,38 +6,38 @@ import { t } from "../../shared/texts/index.js"
 
 /** @param {(name: string) => any} store */
 export function previewPage(store) {
-  const own = store("preview")
+  const preview = store("preview")
   return {
-    retry: () => own.load(),
+    retry: () => preview.load(),
     tiers: () => [1, 2, 3],
     serviceChoices: () => store("services").names.filter((/** @type {string} */ name) => !isRequested(name)),
-    serviceLabel: () => t(own.query.services.length ? "preview.another" : "preview.allServices"),
+    serviceLabel: () => t(preview.query.services.length ? "preview.another" : "preview.allServices"),
     removeLabel: (/** @type {string} */ name) => t("preview.removeService", { name }),
-    unknownWords: () => t("preview.unknown", { names: own.unknown.join(", ") }),
-    thenWords: () => t("preview.then", { at: exact(own.query.as_of) }),
+    unknownWords: () => t("preview.unknown", { names: preview.unknown.join(", ") }),
+    thenWords: () => t("preview.then", { at: exact(preview.query.as_of) }),
 
-    find: (/** @type {string} */ q) => own.found.type(q, own.query),
+    find: (/** @type {string} */ q) => preview.found.type(q, preview.query),
     waysTitle: (/** @type {{ways: string[]}} */ { ways }) => t("memory.ways", { n: ways.length }),
 
     /** @param {HTMLSelectElement} select */
     add(select) {
-      own.addService(select.value)
+      preview.addService(select.value)
       select.value = ""
     },
 
     /** The point in time from the address in the format of its field, in the local time zone. */
-    asOf: () => localTime(own.query.as_of),
+    asOf: () => localTime(preview.query.as_of),
     atMost: () => localTime(new Date(store("clock").now).toISOString()),
 
     /** @param {string} value */
     goTo(value) {
-      own.set({ as_of: momentOf(value) })
+      preview.set({ as_of: momentOf(value) })
     },
 
-    inForceWords: () => t("preview.active", { n: own.base.in_force }),
-    inForceShare: () => own.base.in_force / own.scale,
-    budgetShare: () => own.budget / own.scale,
-    step: () => Math.max(1, Math.round(own.scale / 200)),
+    inForceWords: () => t("preview.active", { n: preview.base.in_force }),
+    inForceShare: () => preview.base.in_force / preview.scale,
+    budgetShare: () => preview.budget / preview.scale,
+    step: () => Math.max(1, Math.round(preview.scale / 200)),
 
     /** @param {import("./rows.js").PreviewRow} row */
     rowState: (row) => stateWords(row),
@@ -47,13 +47,13 @@ export function previewPage(store) {
     tokens: (row) => t("preview.tokens", { n: row.tokens }),
     /** @param {import("./rows.js").PreviewRow} row */
     withLabel: (row) => t("preview.include", { id: String(row.id) }),
-    isIncluded: (/** @type {number} */ id) => !own.query.without.includes(id),
-    moreWords: () => t("preview.more", { n: own.rows.length - own.shown.length }),
-    more: () => (own.shownRows += 100),
+    isIncluded: (/** @type {number} */ id) => !preview.query.without.includes(id),
+    moreWords: () => t("preview.more", { n: preview.rows.length - preview.shown.length }),
+    more: () => (preview.shownRows += 100),
 
     /** @param {number | null} id */
-    light: (id) => (own.lit = id || null),
-    isLit: (/** @type {number | null} */ id) => id !== null && id === own.lit,
+    light: (id) => (preview.lit = id || null),
+    isLit: (/** @type {number | null} */ id) => id !== null && id === preview.lit,
 
     /** @param {string} text */
     size: (text) =>
@@ -67,6 +67,6 @@ export function previewPage(store) {
 
   /** @param {string} name */
   function isRequested(name) {
-    return own.query.services.includes(name)
+    return preview.query.services.includes(name)
   }
 }

@@ -8,12 +8,12 @@ import { t } from "../../shared/texts/index.js"
  * @param {PromptContext} base @param {PromptContext} variant @param {number[]} without @returns {PreviewRow[]}
  */
 export function previewRows(base, variant, without) {
-  const was = new Map(placed(base).map((each) => [each.id, each]))
-  const is = new Map(placed(variant).map((each) => [each.id, each]))
-  return merged([...was.keys()], [...is.keys()]).map((id) => {
-    const [before, now] = [was.get(id), is.get(id)]
-    const row = /** @type {PlacedMemory} */ (now ?? before)
-    return { ...row, position: now?.position, state: stateOf(before, now, without.includes(id)) }
+  const baseRows = new Map(placed(base).map((row) => [row.id, row]))
+  const variantRows = new Map(placed(variant).map((row) => [row.id, row]))
+  return merged([...baseRows.keys()], [...variantRows.keys()]).map((id) => {
+    const [baseRow, variantRow] = [baseRows.get(id), variantRows.get(id)]
+    const row = /** @type {PlacedMemory} */ (variantRow ?? baseRow)
+    return { ...row, position: variantRow?.position, state: stateOf(baseRow, variantRow, without.includes(id)) }
   })
 }
 
@@ -25,9 +25,9 @@ function placed({ included, excluded }) {
 /** @param {PlacedMemory | undefined} before @param {PlacedMemory | undefined} now @param {boolean} without @returns {PreviewRow["state"]} */
 function stateOf(before, now, without) {
   if (without) return "without"
-  const [was, is] = [before?.position !== undefined, now?.position !== undefined]
-  if (was) return is ? "in" : "falls"
-  return is ? "comes" : "out"
+  const [wasIncluded, isIncluded] = [before?.position !== undefined, now?.position !== undefined]
+  if (wasIncluded) return isIncluded ? "in" : "falls"
+  return isIncluded ? "comes" : "out"
 }
 
 /**
@@ -36,14 +36,14 @@ function stateOf(before, now, without) {
  * @param {number[]} second
  */
 function merged(first, second) {
-  const held = new Set(first)
-  const behind = new Map()
-  let last = /** @type {number | null} */ (null)
+  const firstIds = new Set(first)
+  const insertedAfter = new Map()
+  let previousId = /** @type {number | null} */ (null)
   for (const id of second) {
-    if (held.has(id)) last = id
-    else behind.set(last, [...(behind.get(last) ?? []), id])
+    if (firstIds.has(id)) previousId = id
+    else insertedAfter.set(previousId, [...(insertedAfter.get(previousId) ?? []), id])
   }
-  return [...(behind.get(null) ?? []), ...first.flatMap((id) => [id, ...(behind.get(id) ?? [])])]
+  return [...(insertedAfter.get(null) ?? []), ...first.flatMap((id) => [id, ...(insertedAfter.get(id) ?? [])])]
 }
 
 /** @param {PreviewRow} row */
@@ -87,10 +87,10 @@ const DRAWN = 300
  * @param {PromptContext} variant @param {number} scale
  */
 export function segments({ included, tokens }, scale) {
-  const shown = [...included].sort((a, b) => Number(a.position) - Number(b.position)).slice(0, DRAWN)
-  const own = shown.reduce((sum, each) => sum + each.tokens, 0)
-  const rest = { id: 0, share: Math.max(0, tokens - own) / scale }
-  return tokens ? [rest, ...shown.map((each) => ({ id: each.id, share: each.tokens / scale }))] : []
+  const drawn = [...included].sort((a, b) => Number(a.position) - Number(b.position)).slice(0, DRAWN)
+  const drawnTokens = drawn.reduce((sum, row) => sum + row.tokens, 0)
+  const rest = { id: 0, share: Math.max(0, tokens - drawnTokens) / scale }
+  return tokens ? [rest, ...drawn.map((row) => ({ id: row.id, share: row.tokens / scale }))] : []
 }
 
 const SCALES = [10_000, 100_000, 1_000_000]
@@ -101,6 +101,6 @@ const SCALES = [10_000, 100_000, 1_000_000]
  * @param {number} configured
  */
 export function scaleOf(budget, configured) {
-  const usual = configured ? 2 * configured : 4_000
-  return [usual, ...SCALES.filter((each) => each > usual)].find((each) => each >= budget) ?? 1_000_000
+  const defaultScale = configured ? 2 * configured : 4_000
+  return [defaultScale, ...SCALES.filter((scale) => scale > defaultScale)].find((scale) => scale >= budget) ?? 1_000_000
 }

@@ -10,7 +10,7 @@ const SHOWN = 8
  * @param {{api: Api, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function previewSearch({ api, later = setTimeout }) {
-  let turn = 0
+  let lastRequestId = 0
   return {
     q: "",
     rows: /** @type {FoundMemory[]} */ ([]),
@@ -20,26 +20,26 @@ export function previewSearch({ api, later = setTimeout }) {
     /** @param {string} q @param {import("./store.js").PreviewQuery} query */
     type(q, query) {
       this.q = q
-      const mine = ++turn
-      later(() => mine === turn && this.read(query), PAUSE_MS)
+      const requestId = ++lastRequestId
+      later(() => requestId === lastRequestId && this.read(query), PAUSE_MS)
     },
 
     /** @param {import("./store.js").PreviewQuery} query */
     async read({ services, budget, without, as_of }) {
-      const mine = ++turn
+      const requestId = ++lastRequestId
       const q = this.q.trim()
       if (!q) return this.take([], "")
       const number = q.match(/^#?(\d{1,15})$/)?.[1]
       const prompt = { services: services.join(","), budget, exclude: without.join(","), as_of }
       try {
         const page = await api.get("/memories", { ...(number ? { ids: number } : { q }), limit: SHOWN, as_of })
-        const places = await Promise.all(
+        const placements = await Promise.all(
           page.items.map((/** @type {Memory} */ { id }) => api.get(`/memories/${id}/prompt`, prompt)),
         )
-        if (mine !== turn) return
-        this.take(page.items.map(row(places)), noteOf(page))
+        if (requestId !== lastRequestId) return
+        this.take(page.items.map(row(placements)), noteOf(page))
       } catch (problem) {
-        if (mine === turn) this.take([], /** @type {Error} */ (problem).message)
+        if (requestId === lastRequestId) this.take([], /** @type {Error} */ (problem).message)
       }
     },
 
@@ -51,10 +51,10 @@ export function previewSearch({ api, later = setTimeout }) {
   }
 }
 
-/** @param {any[]} places */
-function row(places) {
+/** @param {any[]} placements */
+function row(placements) {
   return (/** @type {Memory} */ { id, title, observation }, /** @type {number} */ at) => {
-    const { included, words, ways } = places[at]
+    const { included, words, ways } = placements[at]
     const state = t(included ? "preview.included" : "preview.notIncluded")
     const text = title ? `${title}: ${observation}` : observation
     return { id, text, included, state, why: words, ways: ways.map((/** @type {{words: string}} */ way) => way.words) }

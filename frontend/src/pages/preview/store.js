@@ -39,7 +39,7 @@ export function previewQuery(params) {
 
 /** @param {string | null} text */
 function split(text) {
-  return [...new Set((text ?? "").split(",").map((each) => each.trim()))].filter(Boolean)
+  return [...new Set((text ?? "").split(",").map((part) => part.trim()))].filter(Boolean)
 }
 
 /** @typedef {ReturnType<typeof previewQuery>} PreviewQuery */
@@ -49,8 +49,8 @@ function split(text) {
  * @param {{api: Api, router: any, services: any, clock: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function preview({ api, router, services, clock, later = setTimeout }) {
-  let turn = 0
-  let moved = 0
+  let lastRequestId = 0
+  let lastMoveId = 0
   return {
     phase: "loading",
     problem: "",
@@ -76,17 +76,17 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
     /** @param {URLSearchParams} params */
     visit(params) {
       const query = previewQuery(params)
-      const same = this.here && this.phase === "ready" && JSON.stringify(query) === JSON.stringify(this.query)
-      const kept = this.here && this.phase === "ready" && this.since === 0 && about(query) === about(this.query)
+      const isUnchanged = this.here && this.phase === "ready" && JSON.stringify(query) === JSON.stringify(this.query)
+      const keepsBase = this.here && this.phase === "ready" && this.since === 0 && about(query) === about(this.query)
       if (!this.here) this.readSessions()
       this.here = true
       this.query = query
       if (query.budget !== null) this.budget = query.budget
-      if (!same) return this.read(kept)
+      if (!isUnchanged) return this.read(keepsBase)
     },
 
     exit() {
-      turn++
+      lastRequestId++
       this.here = false
     },
 
@@ -94,41 +94,41 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       return this.read(false)
     },
 
-    /** Load the requested prompt; `kept`: the current prompt is already loaded. @param {boolean} kept */
-    async read(kept) {
-      const mine = ++turn
+    /** Load the requested prompt; `kept`: the current prompt is already loaded. @param {boolean} keepsBase */
+    async read(keepsBase) {
+      const requestId = ++lastRequestId
       const { query } = this
       this.busy = true
       try {
-        const plain = { tier: query.tier, services: query.services.join(","), as_of: query.as_of }
-        const base = kept ? this.base : await api.get("/context", plain)
-        const found = otherwise(query) ? await this.ask(plain, query) : { context: base, problem: "" }
-        if (mine === turn) this.take(base, found, kept)
+        const baseQuery = { tier: query.tier, services: query.services.join(","), as_of: query.as_of }
+        const base = keepsBase ? this.base : await api.get("/context", baseQuery)
+        const variant = otherwise(query) ? await this.ask(baseQuery, query) : { context: base, problem: "" }
+        if (requestId === lastRequestId) this.take(base, variant, keepsBase)
       } catch (problem) {
-        if (mine === turn) this.fail(/** @type {Error} */ (problem))
+        if (requestId === lastRequestId) this.fail(/** @type {Error} */ (problem))
       }
-      if (mine === turn) this.busy = false
+      if (requestId === lastRequestId) this.busy = false
     },
 
     /**
      * Without the session to compare with, the prompt is still shown.
-     * @param {Record<string, any>} plain
+     * @param {Record<string, any>} baseQuery
      * @param {PreviewQuery} query
      */
-    async ask(plain, { budget, without, against }) {
-      const asked = { ...plain, budget, exclude: without.join(",") }
+    async ask(baseQuery, { budget, without, against }) {
+      const variantQuery = { ...baseQuery, budget, exclude: without.join(",") }
       try {
-        return { context: await api.get("/context", { ...asked, compare_to: against }), problem: "" }
+        return { context: await api.get("/context", { ...variantQuery, compare_to: against }), problem: "" }
       } catch (problem) {
         const { status, message } = /** @type {any} */ (problem)
         if (!against || status !== 404) throw problem
-        return { context: await api.get("/context", asked), problem: message }
+        return { context: await api.get("/context", variantQuery), problem: message }
       }
     },
 
-    /** @param {PromptContext} base @param {{context: PromptContext, problem: string}} found @param {boolean} kept */
-    take(base, { context, problem }, kept) {
-      if (!kept) this.since = 0
+    /** @param {PromptContext} base @param {{context: PromptContext, problem: string}} found @param {boolean} keepsBase */
+    take(base, { context, problem }, keepsBase) {
+      if (!keepsBase) this.since = 0
       this.base = base
       this.context = context
       this.diff = context.diff ?? null
@@ -164,8 +164,8 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       if (!(budget >= 0)) return
       this.budget = Math.min(BUDGET_LIMIT, budget)
       this.moving = true
-      const mine = ++moved
-      later(() => mine === moved && this.settle(), PAUSE_MS)
+      const moveId = ++lastMoveId
+      later(() => moveId === lastMoveId && this.settle(), PAUSE_MS)
     },
 
     settle() {
@@ -174,9 +174,9 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       this.set({ budget }, { replace: true })
     },
 
-    /** @param {Record<string, any>} changes @param {{replace?: boolean}} [how] */
-    set(changes, how) {
-      router.go(router.with(changes), how)
+    /** @param {Record<string, any>} changes @param {{replace?: boolean}} [options] */
+    set(changes, options) {
+      router.go(router.with(changes), options)
     },
 
     /** @param {number} tier */
@@ -191,13 +191,13 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
 
     /** @param {string} name */
     removeService(name) {
-      this.set({ services: this.query.services.filter((each) => each !== name).join(",") })
+      this.set({ services: this.query.services.filter((service) => service !== name).join(",") })
     },
 
     /** Include or exclude a memory. @param {number} id */
     toggle(id) {
       const { without } = this.query
-      const now = without.includes(id) ? without.filter((each) => each !== id) : [...without, id]
+      const now = without.includes(id) ? without.filter((other) => other !== id) : [...without, id]
       this.set({ without: now.join(",") }, { replace: true })
     },
 
@@ -302,8 +302,8 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
     /** @returns {{id: string, words: string}[]} */
     get choices() {
       const { against } = this.query
-      const beyond = against && !this.sessions.some(({ id }) => String(id) === against)
-      const last = this.sessions.map(({ id, tier, services, started_at }) => ({
+      const isUnlisted = against && !this.sessions.some(({ id }) => String(id) === against)
+      const choices = this.sessions.map(({ id, tier, services, started_at }) => ({
         id: String(id),
         words: t("preview.session", {
           id: String(id),
@@ -312,7 +312,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
           ago: ago(started_at, clock.now),
         }),
       }))
-      return beyond ? [{ id: against, words: `#${against}` }, ...last] : last
+      return isUnlisted ? [{ id: against, words: `#${against}` }, ...choices] : choices
     },
   }
 }

@@ -16,8 +16,12 @@ export function reviewsPage(store, reveal) {
     }),
 
     /** The claim that contradicts the memory: another memory, or the evidence of a source. @param {Review} row */
-    newWords: ({ kind, new: fresh, said, reason }) =>
-      kind === "verification" ? reason : ["file", "relationship"].includes(kind) ? said : (fresh?.observation ?? said),
+    newWords: ({ kind, new: newMemory, said, reason }) =>
+      kind === "verification"
+        ? reason
+        : ["file", "relationship"].includes(kind)
+          ? said
+          : (newMemory?.observation ?? said),
 
     /** @param {string} state */
     tab: (state) => router.with({ state: state === "open" ? "" : state }),

@@ -1,3 +1,4 @@
+import { sequence } from "../../shared/browser/sequence.js"
 import { newSide, oldSide, wordDiff } from "../../shared/format/diff.js"
 import { decidedWords, lossOf, scoped, waysOf } from "../../shared/format/outcomes.js"
 import { t } from "../../shared/texts/index.js"
@@ -21,6 +22,7 @@ const BLANK = { old_scope: "", new_scope: "", observation: "" }
  * @param {{api: Api, reviews: any, toasts: any, journal: any, router: any, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function review({ api, reviews, toasts, journal, router, later = setTimeout }) {
+  const request = sequence()
   return {
     id: /** @type {number | null} */ (null),
     row: /** @type {Review | null} */ (null),
@@ -48,8 +50,8 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     },
 
     get parts() {
-      const { old, new: fresh } = this.row ?? {}
-      return old && fresh && !this.ofText ? wordDiff(old.observation, fresh.observation) : []
+      const { old: oldMemory, new: newMemory } = this.row ?? {}
+      return oldMemory && newMemory && !this.ofText ? wordDiff(oldMemory.observation, newMemory.observation) : []
     },
 
     /** Whether a source refutes the memory: then both sides are that memory. */
@@ -66,22 +68,22 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     },
 
     get sides() {
-      const { old, new: fresh, sources, exposed, exposed_counts: counts } = this.row ?? {}
-      const two = [
-        { name: "old", title: t("reviews.oldMemory"), memory: old, parts: oldSide(this.parts) },
-        { name: "new", title: t("reviews.newMemory"), memory: fresh, parts: newSide(this.parts) },
+      const { old: oldMemory, new: newMemory, sources, exposed, exposed_counts: counts } = this.row ?? {}
+      const bothSides = [
+        { name: "old", title: t("reviews.oldMemory"), memory: oldMemory, parts: oldSide(this.parts) },
+        { name: "new", title: t("reviews.newMemory"), memory: newMemory, parts: newSide(this.parts) },
       ]
-      const one = [{ name: "old", title: t("reviews.memory"), memory: old, parts: [] }]
-      const alone = { said: [], sessions: [], others: 0 }
+      const singleSide = [{ name: "old", title: t("reviews.memory"), memory: oldMemory, parts: [] }]
+      const noEvidence = { said: [], sessions: [], others: 0 }
       const title = t(this.row?.kind === "file" ? "reviews.inFile" : "reviews.relationship")
-      const text = { name: "new", title, memory: null, parts: [], ...alone }
-      const shown = (this.failed || this.ofText ? one : two).map((side) => ({
+      const text = { name: "new", title, memory: null, parts: [], ...noEvidence }
+      const sides = (this.failed || this.ofText ? singleSide : bothSides).map((side) => ({
         ...side,
         said: this.phase === "ready" ? reportsOf(side.memory, sources?.[/** @type {"old" | "new"} */ (side.name)]) : [],
         sessions: exposed?.[/** @type {"old" | "new"} */ (side.name)]?.slice(0, NAMED) ?? [],
         others: Math.max(0, (counts?.[/** @type {"old" | "new"} */ (side.name)] ?? 0) - NAMED),
       }))
-      return this.ofText ? [...shown, text] : shown
+      return this.ofText ? [...sides, text] : sides
     },
 
     get ways() {
@@ -95,9 +97,9 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
 
     /** A preview of both texts while typing. */
     get preview() {
-      const { old, new: fresh } = this.row ?? {}
-      if (!old || !fresh) return []
-      return [scoped(old.observation, this.draft.old_scope), scoped(fresh.observation, this.draft.new_scope)]
+      const { old: oldMemory, new: newMemory } = this.row ?? {}
+      if (!oldMemory || !newMemory) return []
+      return [scoped(oldMemory.observation, this.draft.old_scope), scoped(newMemory.observation, this.draft.new_scope)]
     },
 
     get ready() {
@@ -117,13 +119,17 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
 
     /** @param {number} id */
     async load(id) {
+      const current = request()
       try {
-        const known = reviews.rows.find((/** @type {Review} */ each) => each.id === id)?.old
-        const [row, ahead] = await Promise.all([api.get(`/reviews/${id}`), known && history(known)])
-        const past = ahead ?? (row.old && (await history(row.old)))
-        if (this.id !== id) return
+        const listedMemory = reviews.rows.find((/** @type {Review} */ candidate) => candidate.id === id)?.old
+        const [row, listedHistory] = await Promise.all([
+          api.get(`/reviews/${id}`),
+          listedMemory && history(listedMemory),
+        ])
+        const memoryHistory = listedHistory ?? (row.old && (await history(row.old)))
+        if (this.id !== id || !current()) return
         this.row = row
-        this.loss = lossOf(row, past?.items ?? [])
+        this.loss = lossOf(row, memoryHistory?.items ?? [])
         this.phase = "ready"
         later(() => this.id === id && this.waits && !this.ofText && this.loadForecast(), SOON_MS)
       } catch (problem) {
@@ -134,19 +140,21 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     /** The effect of keeping either memory on the next prompt. */
     async loadForecast() {
       const { id, row } = this
-      const sides = [row?.new, row?.old]
-      const found = await Promise.all(sides.map((side) => side && without(side)).map((ask) => ask?.catch(() => null)))
+      const memories = [row?.new, row?.old]
+      const previews = await Promise.all(
+        memories.map((side) => side && previewWithout(side)).map((request) => request?.catch(() => null)),
+      )
       if (this.id !== id) return
-      const [keep_old, keep_new] = found.map((each) => (each ? linesOf(each.diff) : []))
-      this.outlook = { loaded: found.every(Boolean), keep_new, keep_old }
+      const [keep_old, keep_new] = previews.map((preview) => (preview ? linesOf(preview.diff) : []))
+      this.outlook = { loaded: previews.every(Boolean), keep_new, keep_old }
     },
 
     /** Postpone this case until the others are resolved. */
     later() {
       if (!this.waits || this.busy || this.id === null) return
-      const next = reviews.postpone(this.id)
-      if (next === null || next === this.id) return toasts.show(t("reviews.lastOne"))
-      router.go(reviews.address(next))
+      const nextId = reviews.postpone(this.id)
+      if (nextId === null || nextId === this.id) return toasts.show(t("reviews.lastOne"))
+      router.go(reviews.address(nextId))
     },
 
     /** @param {{status: number, message: string}} problem */
@@ -159,23 +167,23 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     /** @param {Change} change */
     async follow({ id, row }) {
       if (id !== this.id || this.phase !== "ready" || !row || !this.row || row.version <= this.row.version) return
-      const waited = this.waits
+      const wasWaiting = this.waits
       if (this.busy) return
       await this.load(id)
-      if (waited && this.id === id && this.settled) this.resolvedElsewhere = true
+      if (wasWaiting && this.id === id && this.settled) this.resolvedElsewhere = true
     },
 
     /** A memory of this case changed: load the forecast again. @param {Change} change */
     followMemory({ op, id, row }) {
       if (!this.row || this.id === null || this.busy) return
       const ids = op === "batch" ? row.ids : [id]
-      if ([this.row.old?.id, this.row.new?.id].some((each) => ids.includes(each))) this.load(this.id)
+      if ([this.row.old?.id, this.row.new?.id].some((memoryId) => ids.includes(memoryId))) this.load(this.id)
     },
 
     /** Open the form of a resolution that needs input; apply any other at once. @param {Resolution} resolution */
     choose(resolution) {
       if (!this.waits || this.busy) return
-      if ((this.failed || this.ofText) && !this.ways.some((way) => way.resolution === resolution)) return
+      if ((this.failed || this.ofText) && !this.ways.some((choice) => choice.resolution === resolution)) return
       if (!FORMS.includes(resolution)) return this.resolve(resolution, {})
       this.form = resolution
       this.errors = {}
@@ -196,10 +204,10 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       return this.resolve(/** @type {Resolution} */ (this.form), this.form === "both" ? scopes : { observation })
     },
 
-    /** @param {Resolution} resolution @param {Record<string, string>} more */
-    async resolve(resolution, more) {
+    /** @param {Resolution} resolution @param {Record<string, string>} extra */
+    async resolve(resolution, extra) {
       const { id, version } = /** @type {Review} */ (this.row)
-      const body = { resolution: resolution === "reword" ? "keep_new" : resolution, ...more }
+      const body = { resolution: resolution === "reword" ? "keep_new" : resolution, ...extra }
       this.busy = true
       try {
         const row = await api.put(`/reviews/${id}/resolution`, body, `${id}-${version}`)
@@ -213,13 +221,13 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
 
     /** Resolved: open the next case, and offer undo for half a minute. @param {Review} row */
     done(row) {
-      const next = reviews.beside(row.id, 1) ?? reviews.beside(row.id, -1)
+      const nextId = reviews.beside(row.id, 1) ?? reviews.beside(row.id, -1)
       this.closeForm()
       reviews.showResolved(row)
       toasts.show(decidedWords(row), { undo: journal.undoing() })
       if (this.id !== row.id) return
       this.row = row
-      if (next !== null && next !== row.id && reviews.filters.state === "open") router.go(reviews.address(next))
+      if (nextId !== null && nextId !== row.id && reviews.filters.state === "open") router.go(reviews.address(nextId))
       else this.load(row.id)
     },
 
@@ -272,7 +280,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
   }
 
   /** The next prompt without this memory. @param {Memory} memory @returns {Promise<any>} */
-  function without({ id, service }) {
+  function previewWithout({ id, service }) {
     const services = service ?? ""
     return api.get("/context", { tier: 1, services, sections: "operational", exclude: id, compare_to: "now" })
   }
@@ -284,7 +292,10 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
  * @param {ReportSource[]} [reports]
  */
 function reportsOf(memory, reports = []) {
-  return reports.map((each) => ({ ...each, extracted: memory?.source === "extracted" && each.cause === "created" }))
+  return reports.map((report) => ({
+    ...report,
+    extracted: memory?.source === "extracted" && report.cause === "created",
+  }))
 }
 
 /** @param {{added: string[], removed: string[]}} diff @returns {PromptLine[]} */

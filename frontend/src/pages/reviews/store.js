@@ -1,3 +1,4 @@
+import { sequence } from "../../shared/browser/sequence.js"
 import { t } from "../../shared/texts/index.js"
 import { extend, liveList } from "../../shared/stores/list.js"
 
@@ -18,9 +19,10 @@ export function reviewFilters(params) {
 export function reviews({ api, feed, router, later = setTimeout }) {
   let filters = reviewFilters(new URLSearchParams())
   let counting = false
+  const request = sequence()
   /** The postponed cases, in the order in which they were postponed. @type {number[]} */
-  let postponed = []
-  const rank = (/** @type {Review} */ { id }) => postponed.indexOf(id)
+  let postponedIds = []
+  const rank = (/** @type {Review} */ { id }) => postponedIds.indexOf(id)
   const list = liveList({
     api,
     feed,
@@ -45,9 +47,9 @@ export function reviews({ api, feed, router, later = setTimeout }) {
     /** @param {URLSearchParams} params */
     visit(params) {
       filters = reviewFilters(params)
-      const same = this.phase === "ready" && filters.state === this.filters.state
+      const isUnchanged = this.phase === "ready" && filters.state === this.filters.state
       this.filters = filters
-      if (same) return
+      if (isUnchanged) return
       this.rows = []
       this.phase = "loading"
       this.load()
@@ -59,14 +61,16 @@ export function reviews({ api, feed, router, later = setTimeout }) {
     },
 
     async tally() {
+      const current = request()
       try {
         const { total, pages, items } = await api.get("/reviews", { state: "open", limit: 1 })
+        if (!current()) return
         this.open = total
         this.pages = pages
         this.oldest = items[0]?.created_at ?? null
         this.loaded = true
       } catch {
-        this.loaded = false
+        if (current()) this.loaded = false
       }
     },
 
@@ -89,11 +93,11 @@ export function reviews({ api, feed, router, later = setTimeout }) {
 
     /** A resolved or reopened case moves to the other list. @param {Review} review @param {{own?: boolean}} [how] */
     sort({ id, state }, { own = false } = {}) {
-      const here = state === filters.state
-      if (here) delete this.leaving[id]
+      const isListed = state === filters.state
+      if (isListed) delete this.leaving[id]
       else if (this.held && !own && this.rows.some((row) => row.id === id)) this.leaving[id] = true
       else this.remove([id])
-      if (!here) this.waiting = this.waiting.filter((row) => row.id !== id)
+      if (!isListed) this.waiting = this.waiting.filter((row) => row.id !== id)
     },
 
     /** Show a decision of the operator at once. @param {Review} review */
@@ -103,24 +107,24 @@ export function reviews({ api, feed, router, later = setTimeout }) {
       this.tally()
     },
 
-    /** The previous, next or first case; `null` at the end. @param {number | null} id @param {number} by */
-    beside(id, by) {
+    /** The previous, next or first case; `null` at the end. @param {number | null} id @param {number} step */
+    beside(id, step) {
       const rows = this.rows.filter((row) => !this.leaving[row.id])
       const at = rows.findIndex((row) => row.id === id)
-      if (this.next !== null && at + by >= rows.length - AHEAD) this.more()
-      return (at < 0 ? rows[0] : rows[at + by])?.id ?? null
+      if (this.next !== null && at + step >= rows.length - AHEAD) this.more()
+      return (at < 0 ? rows[0] : rows[at + step])?.id ?? null
     },
 
     /** Move a case behind all others; returns the next case. @param {number} id */
     postpone(id) {
-      postponed = [...postponed.filter((each) => each !== id), id]
-      const row = this.rows.find((each) => each.id === id)
-      const next = this.beside(id, 1) ?? this.beside(null, 0)
+      postponedIds = [...postponedIds.filter((other) => other !== id), id]
+      const row = this.rows.find((candidate) => candidate.id === id)
+      const nextId = this.beside(id, 1) ?? this.beside(null, 0)
       if (row && this.next === null) {
-        this.rows = this.rows.filter((each) => each.id !== id)
+        this.rows = this.rows.filter((other) => other.id !== id)
         this.place(row)
       }
-      return next
+      return nextId
     },
 
     get waits() {

@@ -6,23 +6,23 @@ const FRAME_MS = 50
 
 /** Keys of the search page. @param {Record<string, any>} stores */
 export function searchCommands({ router, search, memory }) {
-  const here = () => router.page === "search"
+  const onPage = () => router.page === "search"
   return [
     {
       keys: "w",
       label: t("search.doWhy"),
-      when: () => here() && Boolean(hit()),
+      when: () => onPage() && Boolean(hit()),
       run: () => search.explain(hit()?.dataset.key),
     },
     {
       keys: "e",
       label: t("search.doEdit"),
-      when: () => here() && (Boolean(hit()?.dataset.id) || memory.open),
+      when: () => onPage() && (Boolean(hit()?.dataset.id) || memory.open),
       run: edit,
     },
-    { keys: "Escape", label: t("search.doBox"), when: () => here() && router.id === null, run: toBox },
-    { label: t("search.doEvents"), when: here, run: () => search.toggle("event") },
-    { label: t("search.doClear"), when: () => here() && search.filtered, run: () => search.clear() },
+    { keys: "Escape", label: t("search.doBox"), when: () => onPage() && router.id === null, run: toBox },
+    { label: t("search.doEvents"), when: onPage, run: () => search.toggle("event") },
+    { label: t("search.doClear"), when: () => onPage() && search.filtered, run: () => search.clear() },
   ]
 
   function edit() {
@@ -32,11 +32,11 @@ export function searchCommands({ router, search, memory }) {
   }
 
   /** Focus the text field once its panel is rendered, unless the focus moved meanwhile. */
-  function focusText(tries = TRIES) {
+  function focusText(attempts = TRIES) {
     setTimeout(() => {
       const text = /** @type {HTMLElement | null} */ (document.querySelector(".panel textarea"))
       if (text?.offsetParent) text.focus()
-      else if (tries) focusText(tries - 1)
+      else if (attempts) focusText(attempts - 1)
     }, FRAME_MS)
   }
 }

@@ -44,11 +44,13 @@ function shortened(letters) {
 /**
  * Hits grouped by layer in their order; layers that were not searched are left out.
  * @param {Hit[]} hits
- * @param {string[]} asked
+ * @param {string[]} searchedLayers
  */
-export function byLayer(hits, asked) {
-  return LAYERS.filter((layer) => asked.includes(layer) || hits.some((hit) => hit.layer === layer)).map((layer) => ({
-    layer,
-    hits: hits.filter((hit) => hit.layer === layer),
-  }))
+export function byLayer(hits, searchedLayers) {
+  return LAYERS.filter((layer) => searchedLayers.includes(layer) || hits.some((hit) => hit.layer === layer)).map(
+    (layer) => ({
+      layer,
+      hits: hits.filter((hit) => hit.layer === layer),
+    }),
+  )
 }

@@ -54,12 +54,12 @@ export function searchPage(store) {
     /** @param {string} filter */
     untypeLabel: (filter) => t("search.remove", { filter }),
 
-    /** From the search field to the results; Enter saves the search. @param {KeyboardEvent} press */
-    boxKey(press) {
-      if (press.isComposing || !["ArrowDown", "Enter"].includes(press.key)) return
-      press.preventDefault()
-      search.type(/** @type {HTMLInputElement} */ (press.target).value)
-      if (press.key === "Enter") search.remember()
+    /** From the search field to the results; Enter saves the search. @param {KeyboardEvent} event */
+    boxKey(event) {
+      if (event.isComposing || !["ArrowDown", "Enter"].includes(event.key)) return
+      event.preventDefault()
+      search.type(/** @type {HTMLInputElement} */ (event.target).value)
+      if (event.key === "Enter") search.remember()
       firstHit(search)
     },
 
@@ -145,12 +145,12 @@ function answerWords({ search }) {
 
     /** The contributions to the score, relative to the largest. @param {Hit} hit */
     reasons({ reasons }) {
-      const most = Math.max(...reasons.map(({ score }) => Math.abs(score)), 0)
+      const maxScore = Math.max(...reasons.map(({ score }) => Math.abs(score)), 0)
       return reasons.map(({ what, score }, at) => ({
         at,
         what,
         score: inNumber(score),
-        share: most ? Math.abs(score) / most : 0,
+        share: maxScore ? Math.abs(score) / maxScore : 0,
       }))
     },
   }
@@ -188,34 +188,38 @@ const FACTS = {
 
 /**
  * The choices of a filter, including the current one even if it has no matches.
- * @param {any[]} counted @param {string} held @param {(name: any) => string} named @param {string} field
+ * @param {any[]} facets @param {string} selected @param {(name: any) => string} labelOf @param {string} field
  */
-function choices(counted, held, named, field) {
-  const all = counted.map((each) => ({
-    name: named(each[field]),
-    label: t("search.choice", { name: named(each[field]), n: each.count }),
+function choices(facets, selected, labelOf, field) {
+  const options = facets.map((facet) => ({
+    name: labelOf(facet[field]),
+    label: t("search.choice", { name: labelOf(facet[field]), n: facet.count }),
   }))
-  return !held || all.some(({ name }) => name === held) ? all : [...all, { name: held, label: held }]
+  return !selected || options.some(({ name }) => name === selected)
+    ? options
+    : [...options, { name: selected, label: selected }]
 }
 
 /** A filter typed while another one is selected is treated as plain text: the page says so. @param {any} search */
 function clashing({ query, typed }) {
-  const chosen = ["service", "project", "kind", "category"].filter((name) => query[name])
-  const clash = chosen.map((name) => typedAs(name, query.q)).find((each) => each && !typed.includes(each))
+  const activeFilters = ["service", "project", "kind", "category"].filter((name) => query[name])
+  const clash = activeFilters.map((name) => typedAs(name, query.q)).find((filter) => filter && !typed.includes(filter))
   return clash ? t("search.clash", { filter: clash }) : ""
 }
 
 /** @param {string} name @param {string} q */
 function typedAs(name, q) {
-  const names = name === "category" ? "(?:category|type)" : name
-  return new RegExp(`(?<!\\S)${names}:[^\\s:/"]\\S*`, "i").exec(q)?.[0]
+  const pattern = name === "category" ? "(?:category|type)" : name
+  return new RegExp(`(?<!\\S)${pattern}:[^\\s:/"]\\S*`, "i").exec(q)?.[0]
 }
 
 /** The parts that were not searched, and whether the page retries. @param {any} search */
 function leftOut({ found: { partial, missing }, retrying }) {
   if (!partial) return ""
-  const names = missing.map((/** @type {string} */ each) => t(/** @type {any} */ (`search.part_${each}`))).join(", ")
-  return t(retrying ? "search.retrying" : "search.left_out", { names })
+  const partNames = missing
+    .map((/** @type {string} */ part) => t(/** @type {any} */ (`search.part_${part}`)))
+    .join(", ")
+  return t(retrying ? "search.retrying" : "search.left_out", { names: partNames })
 }
 
 /** @param {number} score */
@@ -234,17 +238,17 @@ const FRAME_MS = 50
 /**
  * Focus the first hit when it is rendered, if the focus is still in the search field.
  * @param {any} search
- * @param {number} [tries]
+ * @param {number} [attempts]
  */
-function firstHit(search, tries = FRAMES) {
+function firstHit(search, attempts = FRAMES) {
   setTimeout(
     () => {
       if (document.activeElement !== box()) return
-      const asked = box()?.value.trim()
+      const query = box()?.value.trim()
       const hit = /** @type {HTMLElement | null} */ (document.querySelector(".hit [data-row]"))
-      if (!search.busy && search.answered === asked && hit) hit.focus()
-      else if (tries && (search.busy || search.answered !== asked)) firstHit(search, tries - 1)
+      if (!search.busy && search.answered === query && hit) hit.focus()
+      else if (attempts && (search.busy || search.answered !== query)) firstHit(search, attempts - 1)
     },
-    tries === FRAMES ? 0 : FRAME_MS,
+    attempts === FRAMES ? 0 : FRAME_MS,
   )
 }

@@ -15,22 +15,22 @@ export const SINCE = { "1d": 24, "7d": 168, "30d": 720, "365d": 8_760 }
 
 /** The query in the address. @param {URLSearchParams} params */
 export function searchQuery(params) {
-  const one = (/** @type {string} */ name, /** @type {readonly string[]} */ of) => {
+  const choice = (/** @type {string} */ name, /** @type {readonly string[]} */ allowed) => {
     const value = params.get(name) ?? ""
-    return of.includes(value) ? value : ""
+    return allowed.includes(value) ? value : ""
   }
   const layers = (params.get("layers") ?? "").split(",")
-  const chosen = LAYERS.filter((layer) => layers.includes(layer))
+  const chosenLayers = LAYERS.filter((layer) => layers.includes(layer))
   return {
     q: (params.get("q") ?? "").trim(),
     service: params.get("service") ?? "",
     category: params.get("category") ?? "",
     project: params.get("project") ?? "",
-    kind: one("kind", MEMORY_KINDS),
+    kind: choice("kind", MEMORY_KINDS),
     tag: params.get("tag") ?? "",
-    since: one("since", Object.keys(SINCE)),
-    state: one("state", STATES),
-    layers: chosen.length ? chosen.join(",") : DEFAULT_LAYERS.join(","),
+    since: choice("since", Object.keys(SINCE)),
+    state: choice("state", STATES),
+    layers: chosenLayers.length ? chosenLayers.join(",") : DEFAULT_LAYERS.join(","),
   }
 }
 
@@ -58,8 +58,8 @@ const NOTHING = /** @type {SearchResults} */ ({
  *   later?: (run: () => void, ms: number) => unknown}} dependencies
  */
 export function search({ api, feed, router, storage, now = Date.now, later = setTimeout }) {
-  let turn = 0
-  let again = () => {}
+  let lastRequestId = 0
+  let reloadSoon = () => {}
   return {
     phase: "idle",
     problem: "",
@@ -86,20 +86,20 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     /** @param {URLSearchParams} params */
     visit(params) {
       const query = searchQuery(params)
-      const same = this.phase === "ready" && JSON.stringify(query) === JSON.stringify(this.query)
+      const isUnchanged = this.phase === "ready" && JSON.stringify(query) === JSON.stringify(this.query)
       if (!this.here) {
-        again = throttle(() => this.here && this.refresh(), { later })
+        reloadSoon = throttle(() => this.here && this.refresh(), { later })
         this.count()
       }
       this.here = true
       this.query = query
-      if (same) return
+      if (isUnchanged) return
       this.limit = FIRST
       return this.load()
     },
 
     exit() {
-      turn++
+      lastRequestId++
       this.here = false
       this.busy = false
     },
@@ -110,17 +110,17 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     },
 
     async fetch() {
-      const mine = ++turn
+      const requestId = ++lastRequestId
       if (!this.query.q) return this.rest()
       this.busy = true
       if (this.phase !== "ready") this.phase = "loading"
       try {
-        const found = await this.ask()
-        if (mine === turn) this.take(found)
+        const response = await this.ask()
+        if (requestId === lastRequestId) this.take(response)
       } catch (problem) {
-        if (mine === turn) this.fail(/** @type {Error} */ (problem))
+        if (requestId === lastRequestId) this.fail(/** @type {Error} */ (problem))
       }
-      if (mine === turn) this.busy = false
+      if (requestId === lastRequestId) this.busy = false
     },
 
     /** @returns {Promise<SearchResults>} */
@@ -133,16 +133,16 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       Object.assign(this, { phase: "idle", found: NOTHING, answered: "", busy: false, problem: "", gone: {}, open: "" })
     },
 
-    /** @param {SearchResults} found */
-    take(found) {
-      this.found = found
+    /** @param {SearchResults} response */
+    take(response) {
+      this.found = response
       this.answered = this.query.q
       this.gone = {}
       this.phase = "ready"
       this.complete()
       this.problem = ""
       for (const layer of LAYERS)
-        feed.replay(found.seq, layer, (/** @type {Change} */ change) => this.follow(layer, change))
+        feed.replay(response.seq, layer, (/** @type {Change} */ change) => this.follow(layer, change))
     },
 
     /** Whether the page will request the missing parts again by itself. */
@@ -152,9 +152,9 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
 
     complete() {
       if (!this.retrying) return
-      const mine = turn
+      const requestId = lastRequestId
       later(() => {
-        if (mine !== turn || !this.here) return undefined
+        if (requestId !== lastRequestId || !this.here) return undefined
         this.tries++
         return this.fetch()
       }, RETRIES_MS[this.tries])
@@ -174,26 +174,26 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     /** A visible hit that changed is reloaded in place. @param {string} layer @param {Change} change */
     follow(layer, { op, id, row }) {
       const ids = op === "batch" ? (row?.ids ?? []) : [id]
-      const here = this.found.items.filter((hit) => hit.layer === layer && ids.includes(rowOf(hit)?.id))
-      if (!here.length) return
-      if ((op === "batch" ? row?.op : op) === "deleted") for (const hit of here) this.gone[keyOf(hit)] = true
-      else if (op === "batch" || here.some((hit) => rowOf(hit).version < row.version)) again()
+      const shownHits = this.found.items.filter((hit) => hit.layer === layer && ids.includes(rowOf(hit)?.id))
+      if (!shownHits.length) return
+      if ((op === "batch" ? row?.op : op) === "deleted") for (const hit of shownHits) this.gone[keyOf(hit)] = true
+      else if (op === "batch" || shownHits.some((hit) => rowOf(hit).version < row.version)) reloadSoon()
     },
 
     /** Reload each hit in place, so that the reader is not disturbed. */
     async refresh() {
-      const mine = turn
-      const found = await this.ask().catch(() => null)
-      if (!found || mine !== turn || this.phase !== "ready") return
-      const held = new Map(found.items.map((hit) => [keyOf(hit), hit]))
-      const items = this.found.items.map((hit) => held.get(keyOf(hit)) ?? hit)
-      for (const hit of items) this.gone[keyOf(hit)] = !held.has(keyOf(hit))
+      const requestId = lastRequestId
+      const response = await this.ask().catch(() => null)
+      if (!response || requestId !== lastRequestId || this.phase !== "ready") return
+      const freshHits = new Map(response.items.map((hit) => [keyOf(hit), hit]))
+      const items = this.found.items.map((hit) => freshHits.get(keyOf(hit)) ?? hit)
+      for (const hit of items) this.gone[keyOf(hit)] = !freshHits.has(keyOf(hit))
       this.found = { ...this.found, items }
     },
 
-    /** @param {Record<string, any>} changes @param {{replace?: boolean}} [how] */
-    filter(changes, how) {
-      router.go(router.with(changes), how)
+    /** @param {Record<string, any>} changes @param {{replace?: boolean}} [options] */
+    filter(changes, options) {
+      router.go(router.with(changes), options)
     },
 
     /** Typing searches at once, without a history entry for each letter. @param {string} q */
@@ -206,17 +206,17 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
      * @param {string} layer
      */
     toggle(layer) {
-      const next = LAYERS.filter((each) => (each === layer) !== this.searchesIn(each)).join(",")
-      if (!next) return
-      const places = this.typed.filter(isPlace)
-      const words = places.length ? { q: without(this.query.q, places) } : {}
-      this.filter({ layers: next === DEFAULT_LAYERS.join(",") ? "" : next, ...words })
+      const newLayers = LAYERS.filter((other) => (other === layer) !== this.searchesIn(other)).join(",")
+      if (!newLayers) return
+      const placeFilters = this.typed.filter(isPlace)
+      const queryChange = placeFilters.length ? { q: without(this.query.q, placeFilters) } : {}
+      this.filter({ layers: newLayers === DEFAULT_LAYERS.join(",") ? "" : newLayers, ...queryChange })
     },
 
     /** The searched layers: those typed in the query, otherwise the selected buttons. */
     get layers() {
-      const held = this.query.layers.split(",")
-      return this.typed.some(isPlace) ? this.found.layers : held
+      const queryLayers = this.query.layers.split(",")
+      return this.typed.some(isPlace) ? this.found.layers : queryLayers
     },
 
     /** @param {string} layer */
@@ -226,12 +226,12 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
 
     /** The filters typed in the current query. */
     get typed() {
-      return (this.found.filters ?? []).filter((each) => this.query.q.includes(each))
+      return (this.found.filters ?? []).filter((filter) => this.query.q.includes(filter))
     },
 
-    /** Remove a filter from the query. @param {string} each */
-    untype(each) {
-      this.filter({ q: without(this.query.q, [each]) })
+    /** Remove a filter from the query. @param {string} filter */
+    untype(filter) {
+      this.filter({ q: without(this.query.q, [filter]) })
     },
 
     clear() {
@@ -248,7 +248,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     remember() {
       const { q } = this.query
       if (!q || this.recent[0] === q) return
-      this.recent = [q, ...this.recent.filter((each) => each !== q)].slice(0, RECENT)
+      this.recent = [q, ...this.recent.filter((other) => other !== q)].slice(0, RECENT)
       storage.setItem(KEY, JSON.stringify(this.recent))
     },
 
@@ -289,8 +289,8 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       const n = this.found.items.length
       if (this.phase !== "ready" || !n) return ""
       if (this.isSemanticOnly) return t("search.no_word", { n, q: this.answered })
-      const sum = t(n >= this.limit ? "search.best" : "search.results", { n, q: this.answered })
-      return this.found.missing.includes("vectors") ? t("search.by_keyword", { sum }) : sum
+      const summary = t(n >= this.limit ? "search.best" : "search.results", { n, q: this.answered })
+      return this.found.missing.includes("vectors") ? t("search.by_keyword", { sum: summary }) : summary
     },
   }
 }
@@ -303,7 +303,7 @@ function isPlace(filter) {
 /** @param {string} q @param {string[]} filters */
 function without(q, filters) {
   return filters
-    .reduce((rest, each) => rest.replace(each, ""), q)
+    .reduce((text, filter) => text.replace(filter, ""), q)
     .replace(/\s+/g, " ")
     .trim()
 }
@@ -311,8 +311,8 @@ function without(q, filters) {
 /** @param {Pick<Storage, "getItem">} storage @returns {string[]} */
 function kept(storage) {
   try {
-    const held = JSON.parse(storage.getItem(KEY) ?? "[]")
-    return Array.isArray(held) ? held.filter((each) => typeof each === "string").slice(0, RECENT) : []
+    const stored = JSON.parse(storage.getItem(KEY) ?? "[]")
+    return Array.isArray(stored) ? stored.filter((item) => typeof item === "string").slice(0, RECENT) : []
   } catch {
     return []
   }

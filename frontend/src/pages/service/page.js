@@ -18,10 +18,10 @@ export function msWords(ms) {
 
 /** A text for one span of a chart. @param {Span} span */
 export function spanWords({ at, p50, p95, max, count, failures }) {
-  const found = t("service.spanCount", { n: count, failures })
+  const countText = t("service.spanCount", { n: count, failures })
   const latency =
     p50 === null ? "" : t("service.spanLatency", { p50: msWords(p50), p95: msWords(p95), max: msWords(max) })
-  return [momentOf(at), latency, found].filter(Boolean).join(" · ")
+  return [momentOf(at), latency, countText].filter(Boolean).join(" · ")
 }
 
 /** @param {string} period */
@@ -29,8 +29,8 @@ const periodWords = (period) => period.replace(/\D+$/, " $&")
 
 /** A text for the whole chart. @param {Span[]} spans @param {string} period */
 export function chartWords(spans, period) {
-  const count = spans.reduce((sum, each) => sum + each.count, 0)
-  const failures = spans.reduce((sum, each) => sum + each.failures, 0)
+  const count = spans.reduce((sum, span) => sum + span.count, 0)
+  const failures = spans.reduce((sum, span) => sum + span.failures, 0)
   const last = spans.findLast(({ p50 }) => p50 !== null)
   const span = periodWords(period)
   if (!count) return t("service.chartEmpty", { period: span })
@@ -43,12 +43,16 @@ export function chartWords(spans, period) {
  */
 export function comparedWords(check, period) {
   if (!check || check.median_ms === null) return ""
-  const [now, before] = [check.median_ms, check.before_ms]
-  const values = { ms: msWords(now), period: periodWords(period) }
-  if (before === null) return t("service.nothingBefore", values)
-  const percent = Math.round((Math.abs(now - before) / (before || 1)) * 100)
+  const [median, previousMedian] = [check.median_ms, check.before_ms]
+  const values = { ms: msWords(median), period: periodWords(period) }
+  if (previousMedian === null) return t("service.nothingBefore", values)
+  const percent = Math.round((Math.abs(median - previousMedian) / (previousMedian || 1)) * 100)
   if (!percent) return t("service.same", values)
-  return t(now > before ? "service.slower" : "service.faster", { ...values, before: msWords(before), percent })
+  return t(median > previousMedian ? "service.slower" : "service.faster", {
+    ...values,
+    before: msWords(previousMedian),
+    percent,
+  })
 }
 
 /** @param {(name: string) => any} store */
@@ -113,11 +117,11 @@ export function servicePage(store) {
     editAddress: () => `/editor?service=${encodeURIComponent(router.name)}`,
     paused: () => service.row?.silence?.kind === "pause",
     silence() {
-      const found = service.row?.silence
-      if (!found) return ""
-      const kind = t(found.kind === "pause" ? "overview.paused" : "overview.maintenance")
-      const until = found.until ? t("service.until", { at: momentOf(Date.parse(found.until)) }) : ""
-      return [kind + until, found.reason].filter(Boolean).join(": ")
+      const silence = service.row?.silence
+      if (!silence) return ""
+      const kind = t(silence.kind === "pause" ? "overview.paused" : "overview.maintenance")
+      const until = silence.until ? t("service.until", { at: momentOf(Date.parse(silence.until)) }) : ""
+      return [kind + until, silence.reason].filter(Boolean).join(": ")
     },
 
     outcome: (/** @type {Incident} */ incident) => outcomeWords(incident, clock.now),
@@ -129,7 +133,7 @@ export function servicePage(store) {
 
     /** @param {Service["actions"][number]} action */
     limits({ kind }) {
-      const slot = row().cooldowns.find((each) => each.action === kind)
+      const slot = row().cooldowns.find((cooldown) => cooldown.action === kind)
       return slot ? `${slotWords(slot)}. ${freeWords(/** @type {any} */ ({ last_at: null, ...slot }), clock.now)}` : ""
     },
 
@@ -138,14 +142,14 @@ export function servicePage(store) {
 
     /** @param {Service["actions"][number]} action */
     lastUse({ name }) {
-      const use = service.uses.find((/** @type {Use} */ each) => each.name === name)
-      return use
-        ? t("service.lastUse", { outcome: use.outcome.replace("_", " "), at: exact(use.created_at) })
+      const lastUse = service.uses.find((/** @type {Use} */ lastUse) => lastUse.name === name)
+      return lastUse
+        ? t("service.lastUse", { outcome: lastUse.outcome.replace("_", " "), at: exact(lastUse.created_at) })
         : t("service.neverUsed")
     },
 
     /** @param {Service["actions"][number]} action */
-    lastSession: ({ name }) => service.uses.find((/** @type {Use} */ each) => each.name === name)?.session_id ?? null,
+    lastSession: ({ name }) => service.uses.find((/** @type {Use} */ use) => use.name === name)?.session_id ?? null,
 
     isPush: (/** @type {Check} */ { kind }) => kind === "push",
 
@@ -155,10 +159,10 @@ export function servicePage(store) {
         ["group", group],
         ["tags", tags.join(", ")],
         ["notify", notify.join(", ")],
-      ].filter(([, words]) => words)
+      ].filter(([, text]) => text)
       return {
         needs,
-        rest: facts.map(([key, words]) => ({ key, name: t(/** @type {any} */ (`service.${key}`)), words })),
+        rest: facts.map(([key, text]) => ({ key, name: t(/** @type {any} */ (`service.${key}`)), words: text })),
       }
     },
 

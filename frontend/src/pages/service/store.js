@@ -13,7 +13,7 @@ const HOURS = /** @type {Record<string, number>} */ ({ "1h": 1, "8h": 8, "24h": 
  * @param {{api: Api, heartbeats: any, journal?: any, router: any, toasts: any, later?: any, now?: () => number}} dependencies
  */
 export function service({ api, heartbeats, journal, router, toasts, later, now = Date.now }) {
-  let turn = 0
+  let lastRequestId = 0
   let drawnAt = 0
   return {
     name: "",
@@ -63,23 +63,23 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
     },
 
     async load() {
-      const mine = ++turn
-      const address = `/services/${encodeURIComponent(this.name)}`
+      const requestId = ++lastRequestId
+      const url = `/services/${encodeURIComponent(this.name)}`
       try {
         // all at once: a later response would push the rest down
         const [row, uptime, incidents, uses, beliefs] = await Promise.all([
-          api.get(address),
-          api.get(`${address}/uptime`),
+          api.get(url),
+          api.get(`${url}/uptime`),
           api.get("/incidents", { service: this.name, limit: FEW }),
           api.get("/cooldowns/uses", { service: this.name, limit: FEW }),
           api.get("/audit", { topic: this.name, prompt: true, limit: FEW }),
         ])
-        if (mine !== turn) return
+        if (requestId !== lastRequestId) return
         Object.assign(this, { row, uptime, phase: "ready", problem: "" })
         Object.assign(this, { incidents: incidents.items, uses: uses.items, beliefs: beliefs.items })
         this.believed = beliefs.states.active
       } catch (problem) {
-        if (mine === turn) this.failed(/** @type {Problem} */ (problem))
+        if (requestId === lastRequestId) this.failed(/** @type {Problem} */ (problem))
       }
     },
 
@@ -99,16 +99,16 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
     /** New results update the chart, but not under the pointer. @param {NewResult[]} items */
     followResults(items) {
       if (!this.here) return
-      const mine = items.filter(({ service }) => service === this.row?.name)
-      if (!mine.length) return
-      if (mine.some((item) => this.differs(item))) this.again()
+      const results = items.filter(({ service }) => service === this.row?.name)
+      if (!results.length) return
+      if (results.some((item) => this.differs(item))) this.again()
       if (!this.held && now() - drawnAt > CHART_MS) this.loadChart()
     },
 
     /** @param {NewResult} item */
     differs({ check, state }) {
-      const known = this.row?.checks.find((each) => each.name === check)
-      return !known || known.ok !== (state !== "failed") || known.warned !== (state === "warned")
+      const knownCheck = this.row?.checks.find((candidate) => candidate.name === check)
+      return !knownCheck || knownCheck.ok !== (state !== "failed") || knownCheck.warned !== (state === "warned")
     },
 
     hold() {
@@ -145,14 +145,14 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
       if (made) this.pushUrl = made.url
     },
 
-    /** @param {() => Promise<any>} send @param {string} words */
-    async change(send, words) {
+    /** @param {() => Promise<any>} send @param {string} message */
+    async change(send, message) {
       this.busy = true
       try {
-        const done = await send()
+        const response = await send()
         await this.load()
-        if (words) toasts.show(words, { undo: journal?.undoing() })
-        return done
+        if (message) toasts.show(message, { undo: journal?.undoing() })
+        return response
       } catch (problem) {
         toasts.show(t("service.notDone", { why: /** @type {Error} */ (problem).message }), { bad: true })
         return null

@@ -21,9 +21,9 @@ export function contextParts({ system, injected, prompt }) {
     memories: injected.length - environment.length,
     tools: system.length - rules,
   }).filter(([, size]) => size > 0)
-  const all = sizes.reduce((sum, [, size]) => sum + size, 0)
+  const total = sizes.reduce((sum, [, size]) => sum + size, 0)
   return sizes.map(([key, size]) => {
     const tokens = Math.ceil(size / CHARS)
-    return { key, share: size / all, words: t(/** @type {any} */ (`session.part_${key}`), { n: tokens }) }
+    return { key, share: size / total, words: t(/** @type {any} */ (`session.part_${key}`), { n: tokens }) }
   })
 }

@@ -111,15 +111,15 @@ export function sessionPage(store) {
 
     /** @param {Approval} row */
     approvalTime(row) {
-      const left = Date.parse(row.expires_at) - clock.second
-      return left > 0 ? t("session.left", { time: duration(Math.ceil(left / 1_000) * 1_000) }) : ""
+      const leftMs = Date.parse(row.expires_at) - clock.second
+      return leftMs > 0 ? t("session.left", { time: duration(Math.ceil(leftMs / 1_000) * 1_000) }) : ""
     },
 
     leftWords() {
       if (!session.running || !engines.seconds) return ""
-      const left = Date.parse(session.row.started_at) + engines.seconds * 1_000 - clock.second
-      if (left <= 0) return t("session.overdue")
-      return t("session.left", { time: duration(Math.ceil(left / 1_000) * 1_000) })
+      const leftMs = Date.parse(session.row.started_at) + engines.seconds * 1_000 - clock.second
+      if (leftMs <= 0) return t("session.overdue")
+      return t("session.left", { time: duration(Math.ceil(leftMs / 1_000) * 1_000) })
     },
 
     /** @param {string} sort */
@@ -175,9 +175,9 @@ function contextUpdates({ session }) {
 
 /** @param {{injected: string, retold?: PromptUpdate[]}} context */
 function updatesOf({ injected, retold: updates = [] }) {
-  const turns = turnsOf(injected, updates).map((each) => {
-    const lines = changedLines(each.before, each.injected)
-    return { ...each, ...lines, newest: each.turn === updates.length, lines: paired(lines) }
+  const turns = turnsOf(injected, updates).map((turn) => {
+    const lines = changedLines(turn.before, turn.injected)
+    return { ...turn, ...lines, newest: turn.turn === updates.length, lines: paired(lines) }
   })
   return turns.reverse()
 }
@@ -201,8 +201,8 @@ function output({ log, toasts }) {
   return {
     logWords() {
       const lines = t("session.folded", { n: log.size })
-      const read = log.whole || log.phase !== "ready" ? lines : t("session.readSoFar", { n: log.size })
-      return log.problem && log.size ? `${read}. ${log.problem}` : read
+      const readText = log.whole || log.phase !== "ready" ? lines : t("session.readSoFar", { n: log.size })
+      return log.problem && log.size ? `${readText}. ${log.problem}` : readText
     },
 
     followWords: () => t(log.following ? "session.following" : "session.paused"),

@@ -2,15 +2,15 @@ import { wordDiff } from "../../shared/format/diff.js"
 
 /**
  * The updates of a session's prompt, turn by turn, each with the text that it replaced.
- * @param {string} first the prompt at its start @param {PromptUpdate[]} updates oldest first
+ * @param {string} firstPrompt the prompt at its start @param {PromptUpdate[]} updates oldest first
  */
-export function turnsOf(first, updates) {
-  return updates.map((each, at) => ({
-    ...each,
+export function turnsOf(firstPrompt, updates) {
+  return updates.map((update, at) => ({
+    ...update,
     key: at,
     turn: at + 1,
-    before: at ? updates[at - 1].injected : first,
-    included: each.memories.filter(({ position }) => position !== null).length,
+    before: at ? updates[at - 1].injected : firstPrompt,
+    included: update.memories.filter(({ position }) => position !== null).length,
   }))
 }
 
@@ -18,11 +18,11 @@ export function turnsOf(first, updates) {
 
 /** Removed and added lines; unchanged lines are only counted. @param {string} before @param {string} after */
 export function changedLines(before, after) {
-  const [old, now] = [before, after].map((text) => text.split("\n").filter((line) => line.trim()))
-  const [was, is] = [new Set(old), new Set(now)]
-  const gone = old.filter((line) => !is.has(line))
-  const come = now.filter((line) => !was.has(line))
-  return { gone, come, stayed: now.length - come.length, moved: !gone.length && !come.length && before !== after }
+  const [oldLines, newLines] = [before, after].map((text) => text.split("\n").filter((line) => line.trim()))
+  const [oldSet, newSet] = [new Set(oldLines), new Set(newLines)]
+  const gone = oldLines.filter((line) => !newSet.has(line))
+  const come = newLines.filter((line) => !oldSet.has(line))
+  return { gone, come, stayed: newLines.length - come.length, moved: !gone.length && !come.length && before !== after }
 }
 
 /**
@@ -30,22 +30,22 @@ export function changedLines(before, after) {
  * @param {{gone: string[], come: string[]}} lines
  */
 export function paired({ gone, come }) {
-  const left = [...gone]
+  const unpaired = [...gone]
   const lines = come.map((line) => {
-    const at = left.findIndex((each) => alike(each, line))
-    const [old] = at < 0 ? [] : left.splice(at, 1)
-    return old === undefined ? [{ kind: /** @type {const} */ ("new"), text: line }] : wordDiff(old, line)
+    const at = unpaired.findIndex((candidate) => alike(candidate, line))
+    const [oldLine] = at < 0 ? [] : unpaired.splice(at, 1)
+    return oldLine === undefined ? [{ kind: /** @type {const} */ ("new"), text: line }] : wordDiff(oldLine, line)
   })
-  const rest = left.map((text) => [{ kind: /** @type {const} */ ("gone"), text }])
-  return [...rest, ...lines].map((parts, key) => ({ key, parts }))
+  const removedParts = unpaired.map((text) => [{ kind: /** @type {const} */ ("gone"), text }])
+  return [...removedParts, ...lines].map((parts, key) => ({ key, parts }))
 }
 
 /**
  * Whether two lines begin with the same words, so that one replaces the other.
- * @param {string} one
- * @param {string} other
+ * @param {string} left
+ * @param {string} right
  */
-function alike(one, other) {
-  const head = (/** @type {string} */ line) => line.split(/\s+/).slice(0, 4).join(" ")
-  return head(one) === head(other)
+function alike(left, right) {
+  const firstWords = (/** @type {string} */ line) => line.split(/\s+/).slice(0, 4).join(" ")
+  return firstWords(left) === firstWords(right)
 }

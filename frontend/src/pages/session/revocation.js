@@ -29,10 +29,10 @@ export function revocation({ api, toasts, journal }) {
       return this.phase === "ready" && !this.busy && this.parts.some(({ changes }) => changes)
     },
 
-    /** @param {TeachingOrigin} of */
-    show(of) {
-      origin = of
-      const [session, agent] = [String(of.session ?? ""), of.agent ?? ""]
+    /** @param {TeachingOrigin} target */
+    show(target) {
+      origin = target
+      const [session, agent] = [String(target.session ?? ""), target.agent ?? ""]
       this.title = agent ? t("session.revokeAgent", { agent }) : t("session.revokeSession", { session })
       this.open = true
       return this.load()
@@ -43,13 +43,14 @@ export function revocation({ api, toasts, journal }) {
     },
 
     async load() {
-      const asked = origin
+      const requestOrigin = origin
       Object.assign(this, { phase: "loading", problem: "", parts: [] })
       try {
-        const found = await api.post("/revocations/preview", asked)
-        if (asked === origin) Object.assign(this, { phase: "ready", parts: partsOf(found) })
+        const preview = await api.post("/revocations/preview", requestOrigin)
+        if (requestOrigin === origin) Object.assign(this, { phase: "ready", parts: partsOf(preview) })
       } catch (problem) {
-        if (asked === origin) Object.assign(this, { phase: "failed", problem: /** @type {Error} */ (problem).message })
+        if (requestOrigin === origin)
+          Object.assign(this, { phase: "failed", problem: /** @type {Error} */ (problem).message })
       }
     },
 
@@ -69,16 +70,16 @@ export function revocation({ api, toasts, journal }) {
   }
 }
 
-/** The sections of the preview, without empty ones. @param {Revocation} found */
-function partsOf(found) {
-  const { counts } = found
+/** The sections of the preview, without empty ones. @param {Revocation} preview */
+function partsOf(preview) {
+  const { counts } = preview
   return [
-    part("removed", counts.removed, found.removed.map(memoryLine), true),
-    part("restored", counts.restored, found.changed.map(restoredLine), true),
-    part("inherited", counts.inherited, found.inherited.map(inheritedLine), true),
-    part("decided", counts.decisions, found.decisions.map(decisionLine)),
-    part("derived", found.derived.length, found.derived.map(memoryLine)),
-    ...found.effects.map(effectPart),
+    part("removed", counts.removed, preview.removed.map(memoryLine), true),
+    part("restored", counts.restored, preview.changed.map(restoredLine), true),
+    part("inherited", counts.inherited, preview.inherited.map(inheritedLine), true),
+    part("decided", counts.decisions, preview.decisions.map(decisionLine)),
+    part("derived", preview.derived.length, preview.derived.map(memoryLine)),
+    ...preview.effects.map(effectPart),
   ].filter(({ lines }) => lines.length > 0)
 }
 
@@ -93,21 +94,21 @@ const TITLES = /** @type {const} */ ({
 /** @param {keyof typeof TITLES} key @param {number} n @param {string[]} texts @param {boolean} [changes] */
 function part(key, n, texts, changes = false) {
   const lines = texts.slice(0, MOST).map((text, at) => ({ key: at, parts: [{ kind: "same", text }] }))
-  const more = n > lines.length ? t("session.revokeMore", { n: n - lines.length }) : ""
+  const moreText = n > lines.length ? t("session.revokeMore", { n: n - lines.length }) : ""
   return {
     key: /** @type {string} */ (key),
     title: t(TITLES[key], { n }),
     style: "revocation-list",
     lines,
-    more,
+    more: moreText,
     changes,
   }
 }
 
 /** @param {Revocation["effects"][number]} effect */
 function effectPart({ scope, text }) {
-  const changed = text.split("\n").filter((line) => /^[+-](?![+-]{2})\s*\S/.test(line))
-  const lines = changed.map((line, at) => ({
+  const changedLines = text.split("\n").filter((line) => /^[+-](?![+-]{2})\s*\S/.test(line))
+  const lines = changedLines.map((line, at) => ({
     key: at,
     parts: [{ kind: line.startsWith("+") ? "new" : "gone", text: line }],
   }))
@@ -133,8 +134,8 @@ function stateWords({ active, confidence }) {
 
 /** @param {Revocation["inherited"][number]} heir */
 function inheritedLine({ replaces, service, observation, session_id }) {
-  const words = memoryLine({ id: replaces, service, observation })
-  return t("session.revokePassed", { memory: words, session: String(session_id) })
+  const memoryText = memoryLine({ id: replaces, service, observation })
+  return t("session.revokePassed", { memory: memoryText, session: String(session_id) })
 }
 
 /** @param {Revocation["decisions"][number]} decision */

@@ -1,3 +1,4 @@
+import { sequence } from "../../shared/browser/sequence.js"
 import { markerKey } from "../../log/lines.js"
 import { railOf, tallyOf } from "../../log/rail.js"
 import { newestFirst } from "../events/store.js"
@@ -14,6 +15,7 @@ const NO_PROMPT = { system: "", injected: "", prompt: "", tokens: 0, budget: 0, 
  * @param {{api: Api, feed: Feed, log: any, chain: any, engines: any, timers?: any}} dependencies
  */
 export function session({ api, feed, log, chain, engines, timers = globalThis }) {
+  const request = sequence()
   return {
     id: /** @type {number | null} */ (null),
     row: /** @type {Session | null} */ (null),
@@ -59,12 +61,12 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
 
     /** @param {number} id @param {string} part @param {string} [hash] */
     visit(id, part, hash = "") {
-      const before = this.requestedPart
+      const previousPart = this.requestedPart
       this.requestedPart = PARTS.includes(part) ? part : "output"
       const isOther = id !== this.id
-      if (!isOther && this.requestedPart === "told" && before !== "told" && this.row) this.loadPrompt(id)
+      if (!isOther && this.requestedPart === "told" && previousPart !== "told" && this.row) this.loadPrompt(id)
       if (isOther) this.open(id)
-      else if ((before === "raw") !== (this.requestedPart === "raw")) log.open(id, this.form)
+      else if ((previousPart === "raw") !== (this.requestedPart === "raw")) log.open(id, this.form)
       if (isOther || hash !== this.hash) this.point(hash)
     },
 
@@ -79,9 +81,11 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
      */
     point(hash) {
       this.hash = hash
-      const [, what, number] = /^#(marker|memory)-(\d+)$/.exec(hash) ?? []
-      if (!what) return log.choose(/^#\d+:\d+:\d+$/.test(hash) ? hash.slice(1) : "")
-      const marker = this.markers.find((each) => Number(number) === (what === "marker" ? each.id : each.memory_id))
+      const [, entity, number] = /^#(marker|memory)-(\d+)$/.exec(hash) ?? []
+      if (!entity) return log.choose(/^#\d+:\d+:\d+$/.test(hash) ? hash.slice(1) : "")
+      const marker = this.markers.find(
+        (candidate) => Number(number) === (entity === "marker" ? candidate.id : candidate.memory_id),
+      )
       if (marker) log.choose(markerKey(marker))
     },
 
@@ -197,13 +201,13 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     /** Show saved memories at once. @param {Change} change */
     followMemory({ op, id, row }) {
       if (!this.ofClient || !this.savedKnown) return
-      const held = this.saved.some((each) => each.id === id)
-      if (op === "deleted" && held) {
-        this.saved = this.saved.filter((each) => each.id !== id)
+      const isListed = this.saved.some((item) => item.id === id)
+      if (op === "deleted" && isListed) {
+        this.saved = this.saved.filter((item) => item.id !== id)
         this.savedCount -= 1
       } else if (op !== "batch" && row?.session_id === this.id) {
-        if (!held) this.savedCount += 1
-        this.saved = held ? kept(this.saved, row) : [row, ...this.saved]
+        if (!isListed) this.savedCount += 1
+        this.saved = isListed ? kept(this.saved, row) : [row, ...this.saved]
       }
     },
 
@@ -217,8 +221,9 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
 
     /** @param {number} id */
     async loadPrompt(id) {
+      const current = request()
       const context = await api.get(`/sessions/${id}/prompt`).catch(() => null)
-      if (this.id !== id) return
+      if (this.id !== id || !current()) return
       this.context = context ?? NO_PROMPT
       this.contextPhase = context ? "ready" : "failed"
     },
@@ -240,10 +245,10 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     /** @param {Change} change */
     follow({ id, row }) {
       if (id !== this.id || !row) return
-      const on = row.turns !== this.row?.turns || row.status !== this.row?.status
+      const isChanged = row.turns !== this.row?.turns || row.status !== this.row?.status
       this.take(row)
       this.readOn()
-      if (this.ofClient || !on || !this.railed) return
+      if (this.ofClient || !isChanged || !this.railed) return
       this.loadSearches(id)
       this.loadPrompt(id)
     },
@@ -300,8 +305,8 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     },
 
     get notes() {
-      const chosen = this.entries.filter(({ sort }) => !this.only || sort === this.only)
-      return chosen.slice(0, this.few)
+      const visibleEntries = this.entries.filter(({ sort }) => !this.only || sort === this.only)
+      return visibleEntries.slice(0, this.few)
     },
 
     get moreNotes() {
@@ -323,7 +328,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
 
 /** Replace a row by a newer version only. @template {Row} T @param {T[]} rows @param {T} row @returns {T[]} */
 function kept(rows, row) {
-  const held = rows.find((each) => each.id === row.id)
-  if (held && held.version >= row.version) return rows
-  return held ? rows.map((each) => (each.id === row.id ? row : each)) : [...rows, row]
+  const existing = rows.find((item) => item.id === row.id)
+  if (existing && existing.version >= row.version) return rows
+  return existing ? rows.map((item) => (item.id === row.id ? row : item)) : [...rows, row]
 }

@@ -1,41 +1,42 @@
 /** Chains of escalating sessions, among all known sessions, whether or not the list shows them. */
 export function chains() {
   /** @type {Map<number, Session>} */
-  const known = new Map()
+  const rowsById = new Map()
   /** @type {Map<number, number>} */
-  const next = new Map()
+  const childIds = new Map()
   return {
     clear() {
-      known.clear()
-      next.clear()
+      rowsById.clear()
+      childIds.clear()
     },
 
     /** @param {Session} row */
     keep(row) {
-      const held = known.get(row.id)
-      if (held && held.version >= row.version) return
-      known.set(row.id, row)
-      if (row.parent_id !== null) next.set(row.parent_id, row.id)
+      const existing = rowsById.get(row.id)
+      if (existing && existing.version >= row.version) return
+      rowsById.set(row.id, row)
+      if (row.parent_id !== null) childIds.set(row.parent_id, row.id)
     },
 
     /** From first to last. @param {Session} row @returns {Session[]} */
     of(row) {
-      let first = known.get(row.id) ?? row
-      for (let above = parent(first); above; above = parent(first)) first = above
-      const all = [first]
-      for (let below = child(first); below && !all.includes(below); below = child(below)) all.push(below)
-      return all
+      let first = rowsById.get(row.id) ?? row
+      for (let ancestor = parent(first); ancestor; ancestor = parent(first)) first = ancestor
+      const chain = [first]
+      for (let descendant = child(first); descendant && !chain.includes(descendant); descendant = child(descendant))
+        chain.push(descendant)
+      return chain
     },
   }
 
   /** @param {Session} row */
-  function parent({ id, parent_id: above }) {
-    return above !== null && above < id ? known.get(above) : undefined
+  function parent({ id, parent_id: parentId }) {
+    return parentId !== null && parentId < id ? rowsById.get(parentId) : undefined
   }
 
   /** @param {Session} row */
   function child({ id }) {
-    return known.get(next.get(id) ?? -1)
+    return rowsById.get(childIds.get(id) ?? -1)
   }
 }
 
@@ -46,8 +47,10 @@ export function chains() {
 export function summed(chain) {
   const [first] = chain
   const last = chain[chain.length - 1]
-  const sum = (/** @type {keyof Session} */ name) => chain.reduce((all, each) => all + Number(each[name] ?? 0), 0)
-  const known = (/** @type {keyof Session} */ name) => (chain.some((each) => each[name] !== null) ? sum(name) : null)
+  const sum = (/** @type {keyof Session} */ name) =>
+    chain.reduce((total, session) => total + Number(session[name] ?? 0), 0)
+  const totalOrNull = (/** @type {keyof Session} */ name) =>
+    chain.some((session) => session[name] !== null) ? sum(name) : null
   return {
     ...first,
     status: last.status,
@@ -59,9 +62,9 @@ export function summed(chain) {
     learned: sum("learned"),
     reinforced: sum("reinforced"),
     events: sum("events"),
-    cost_usd: known("cost_usd"),
-    turns: known("turns"),
-    duration_ms: last.status === "running" ? null : known("duration_ms"),
+    cost_usd: totalOrNull("cost_usd"),
+    turns: totalOrNull("turns"),
+    duration_ms: last.status === "running" ? null : totalOrNull("duration_ms"),
   }
 }
 

@@ -6,25 +6,34 @@ import { t } from "../../shared/texts/index.js"
  * @param {any} stores
  */
 export function sessionsCommands({ router, session, log, runNow, sessions, toasts }) {
-  const open = () => router.page === "session" && Boolean(session?.row)
-  const here = () => open() && !session.ofClient
-  const listed = () => router.page === "sessions"
+  const onSessionPage = () => router.page === "session" && Boolean(session?.row)
+  const isServerSession = () => onSessionPage() && !session.ofClient
+  const onList = () => router.page === "sessions"
   return [
-    { keys: "f", label: t("sessions.keyFollow"), when: () => here() && session.running, run: follow },
-    { keys: "w", label: t("sessions.keyWrap"), when: here, run: () => (log.wrap = !log.wrap) },
-    { label: t("sessions.keyAgain"), when: () => here() && !session.running, run: () => runNow.again(session.row) },
-    { label: t("sessions.keyStop"), when: () => here() && session.running, run: stop },
+    { keys: "f", label: t("sessions.keyFollow"), when: () => isServerSession() && session.running, run: follow },
+    { keys: "w", label: t("sessions.keyWrap"), when: isServerSession, run: () => (log.wrap = !log.wrap) },
+    {
+      label: t("sessions.keyAgain"),
+      when: () => isServerSession() && !session.running,
+      run: () => runNow.again(session.row),
+    },
+    { label: t("sessions.keyStop"), when: () => isServerSession() && session.running, run: stop },
     {
       label: t("sessions.keyRaw"),
-      when: here,
+      when: isServerSession,
       run: () => router.go(router.with({ part: session.part === "raw" ? "" : "raw" })),
     },
     {
       label: t("sessions.keyGroup"),
-      when: listed,
+      when: onList,
       run: () => sessions.filter({ group: sessions.grouped ? "" : "chain" }),
     },
-    { keys: "]", label: t("sessions.keyNewer"), when: open, run: () => router.go(`/sessions/${router.id + 1}`) },
+    {
+      keys: "]",
+      label: t("sessions.keyNewer"),
+      when: onSessionPage,
+      run: () => router.go(`/sessions/${router.id + 1}`),
+    },
     {
       keys: "[",
       label: t("sessions.keyOlder"),

@@ -57,11 +57,11 @@ export function sessionsPage(store) {
     /** The summary of a client session. @param {Session} row */
     summaryOf: (row) => (ofClient(row) ? shortened(row.summary) : ""),
 
-    /** @param {Session} each @param {Session} row */
-    isThis: (each, row) => (!sessions.grouped && each.id === row.id ? "true" : null),
+    /** @param {Session} session @param {Session} row */
+    isThis: (session, row) => (!sessions.grouped && session.id === row.id ? "true" : null),
 
-    /** @param {Session} each */
-    chipWords: (each) => t("sessions.chip", { tier: tierWords(each.tier), status: statusWords(each) }),
+    /** @param {Session} session */
+    chipWords: (session) => t("sessions.chip", { tier: tierWords(session.tier), status: statusWords(session) }),
 
     /** @param {Session} row @param {number} lost */
     noDelta: ({ learned, reinforced }, lost) => learned + reinforced + lost === 0,

@@ -40,9 +40,9 @@ export function runningFirst(a, b) {
  */
 export function sessions({ api, feed, router, later = setTimeout }) {
   let filters = sessionFilters(new URLSearchParams())
-  const linked = chains()
+  const chainIndex = chains()
   const list = liveList({
-    api: { ...api, get: async (path, query) => kept(await api.get(path, query)) },
+    api: { ...api, get: async (path, query) => rememberRows(await api.get(path, query)) },
     feed,
     later,
     path: "/sessions",
@@ -65,10 +65,10 @@ export function sessions({ api, feed, router, later = setTimeout }) {
     visit(params) {
       filters = sessionFilters(params)
       this.grouped = params.get("group") === "chain"
-      const same = this.phase === "ready" && JSON.stringify(filters) === JSON.stringify(this.filters)
+      const isUnchanged = this.phase === "ready" && JSON.stringify(filters) === JSON.stringify(this.filters)
       this.filters = filters
-      if (same) return
-      linked.clear()
+      if (isUnchanged) return
+      chainIndex.clear()
       this.load()
     },
 
@@ -80,7 +80,7 @@ export function sessions({ api, feed, router, later = setTimeout }) {
 
     /** @param {Change} change */
     apply(change) {
-      if (change.row && change.op !== "batch") linked.keep(change.row)
+      if (change.row && change.op !== "batch") chainIndex.keep(change.row)
       this.stamp += 1
       apply.call(this, change)
     },
@@ -88,8 +88,8 @@ export function sessions({ api, feed, router, later = setTimeout }) {
     /** @param {Change} change */
     follow(change) {
       if (this.phase === "ready") this.apply(change)
-      const rest = this.running.filter((id) => id !== change.id)
-      this.running = change.row?.status === "running" ? [...rest, change.id] : rest
+      const others = this.running.filter((id) => id !== change.id)
+      this.running = change.row?.status === "running" ? [...others, change.id] : others
     },
 
     /** A session opened a review. @param {Change} change */
@@ -102,17 +102,17 @@ export function sessions({ api, feed, router, later = setTimeout }) {
     get table() {
       void this.stamp
       /** @type {SessionRow[]} */
-      const chosen = this.shown.map((/** @type {Session} */ session) => ({
+      const entries = this.shown.map((/** @type {Session} */ session) => ({
         key: `${session.id}`,
         session,
-        chain: linked.of(session),
+        chain: chainIndex.of(session),
       }))
-      const standing = this.grouped ? once(chosen) : chosen
-      return standing.map(({ key, session, chain }) => ({
+      const shownEntries = this.grouped ? once(entries) : entries
+      return shownEntries.map(({ key, session, chain }) => ({
         key,
         session: this.grouped ? summed(chain) : session,
         chain,
-        lost: (this.grouped ? chain : [session]).reduce((all, { id }) => all + (this.contradicted[id] ?? 0), 0),
+        lost: (this.grouped ? chain : [session]).reduce((total, { id }) => total + (this.contradicted[id] ?? 0), 0),
       }))
     },
 
@@ -135,8 +135,8 @@ export function sessions({ api, feed, router, later = setTimeout }) {
   })
 
   /** @param {any} page @returns {any} */
-  function kept(page) {
-    for (const row of [...(page.items ?? []), ...(page.linked ?? [])]) linked.keep(row)
+  function rememberRows(page) {
+    for (const row of [...(page.items ?? []), ...(page.linked ?? [])]) chainIndex.keep(row)
     if (page.contradicted) showContradicted(page.contradicted)
     return page
   }
@@ -150,9 +150,9 @@ export function sessions({ api, feed, router, later = setTimeout }) {
 
 /** @typedef {{key: string, session: Session, chain: Session[]}} SessionRow */
 
-/** Each chain once, at the position of its first session in the list. @param {SessionRow[]} all */
-function once(all) {
+/** Each chain once, at the position of its first session in the list. @param {SessionRow[]} entries */
+function once(entries) {
   /** @type {Set<number>} */
   const roots = new Set()
-  return all.filter(({ chain: [root] }) => !roots.has(root.id) && roots.add(root.id))
+  return entries.filter(({ chain: [root] }) => !roots.has(root.id) && roots.add(root.id))
 }

@@ -30,15 +30,15 @@ export function agents({ api, clock }) {
 
     /** The permissions of an agent, and the features of its context. @param {AgentState} agent */
     switches(agent) {
-      const on = SWITCHES.map((name) => ({ key: name, on: agent[name], words: t(`settings.${name}`) }))
+      const switches = SWITCHES.map((name) => ({ key: name, on: agent[name], words: t(`settings.${name}`) }))
       const rules = [
         agent.save_rules ? t("settings.saveRules", { n: agent.save_rules }) : "",
         agent.inject_rules ? t("settings.injectRules", { n: agent.inject_rules }) : "",
       ].filter(Boolean)
       return [
-        ...on,
+        ...switches,
         { key: "limit", on: agent.context_limit > 0, words: t("settings.promptLimit", { n: agent.context_limit }) },
-        ...rules.map((words) => ({ key: words, on: true, words })),
+        ...rules.map((rule) => ({ key: rule, on: true, words: rule })),
       ]
     },
 
@@ -46,13 +46,13 @@ export function agents({ api, clock }) {
     switchWords: ({ on, words }) => (on ? words : t("settings.not", { what: words })),
 
     /** @param {AgentState} agent */
-    did({ sessions, running, saved, last_seen_at: seen }) {
-      if (!seen) return t("settings.neverConnected")
+    did({ sessions, running, saved, last_seen_at: lastSeen }) {
+      if (!lastSeen) return t("settings.neverConnected")
       return [
         t("settings.agentSessions", { n: sessions }),
         running ? t("settings.agentRunning", { n: running }) : "",
         t("settings.agentSaved", { n: saved }),
-        t("settings.agentSeen", { when: timeAgo(seen, clock.now) }),
+        t("settings.agentSeen", { when: timeAgo(lastSeen, clock.now) }),
       ]
         .filter(Boolean)
         .join(" · ")

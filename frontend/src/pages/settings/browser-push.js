@@ -4,7 +4,8 @@ const WORKER = "/sw.js"
 
 /** The notifications of this browser. @typedef {ReturnType<typeof browserPush>} BrowserPush */
 export function browserPush() {
-  const find = async () => (await navigator.serviceWorker.getRegistration())?.pushManager.getSubscription() ?? null
+  const currentSubscription = async () =>
+    (await navigator.serviceWorker.getRegistration())?.pushManager.getSubscription() ?? null
   return {
     /**
      * Why notifications are not possible here; empty if they are.
@@ -17,7 +18,7 @@ export function browserPush() {
     },
 
     /** The endpoint of this browser; empty if it is not subscribed. */
-    endpoint: async () => (await find())?.endpoint ?? "",
+    endpoint: async () => (await currentSubscription())?.endpoint ?? "",
 
     /** Ask for permission, and subscribe with this key. @param {string} key */
     async subscribe(key) {
@@ -31,6 +32,6 @@ export function browserPush() {
       return made
     },
 
-    unsubscribe: async () => (await find())?.unsubscribe(),
+    unsubscribe: async () => (await currentSubscription())?.unsubscribe(),
   }
 }

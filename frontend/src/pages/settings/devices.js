@@ -53,8 +53,8 @@ export function devices({ api, push, toasts, clock, store = storage }) {
     },
 
     /** @param {Device} device */
-    when: ({ host, sent_at: sent }) =>
-      `${host} · ${sent ? t("settings.pushSent", { when: timeAgo(sent, clock.now) }) : t("settings.pushNotSent")}`,
+    when: ({ host, sent_at: sentAt }) =>
+      `${host} · ${sentAt ? t("settings.pushSent", { when: timeAgo(sentAt, clock.now) }) : t("settings.pushNotSent")}`,
 
     turnOn() {
       return this.act(async () => {
@@ -70,9 +70,9 @@ export function devices({ api, push, toasts, clock, store = storage }) {
     /** @param {Device} device */
     remove(device) {
       return this.act(async () => {
-        const own = this.isOwn(device)
+        const isOwn = this.isOwn(device)
         await api.remove(`/devices/${device.id}`)
-        if (own) {
+        if (isOwn) {
           store.removeItem(OWN)
           await push.unsubscribe()
         }
@@ -89,12 +89,12 @@ export function devices({ api, push, toasts, clock, store = storage }) {
       }
     },
 
-    /** One change at a time; then the list is reloaded. @param {() => Promise<void>} work */
-    async act(work) {
+    /** One change at a time; then the list is reloaded. @param {() => Promise<void>} action */
+    async act(action) {
       if (this.busy) return
       this.busy = true
       try {
-        await work()
+        await action()
         await this.load()
       } catch (problem) {
         this.problem = t("settings.pushFailed", { why: /** @type {Error} */ (problem).message })

@@ -27,11 +27,11 @@ export function logins({ api, confirm, toasts, clock }) {
     },
 
     /** @param {Login} login */
-    when: ({ created_at: begun, seen_at: seen, expires_at: ends }) =>
+    when: ({ created_at: createdAt, seen_at: seenAt, expires_at: expiresAt }) =>
       t("settings.loginTimes", {
-        begun: timeAgo(begun, clock.now),
-        seen: timeAgo(seen, clock.now),
-        ends: onDay(new Date(ends), clock.now),
+        begun: timeAgo(createdAt, clock.now),
+        seen: timeAgo(seenAt, clock.now),
+        ends: onDay(new Date(expiresAt), clock.now),
       }),
 
     /** @param {Login} login */

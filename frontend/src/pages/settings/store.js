@@ -17,9 +17,9 @@ export function sourceWords({ source, variable, line }) {
 }
 
 /** The allowed values, and the default. @param {Setting} setting */
-export function rangeWords({ range, default: usual }) {
-  const holds = usual ? t("settings.defaultIs", { value: usual }) : t("settings.noDefault")
-  return range ? `${t("settings.accepts", { range })} ${holds}` : holds
+export function rangeWords({ range, default: defaultValue }) {
+  const defaultText = defaultValue ? t("settings.defaultIs", { value: defaultValue }) : t("settings.noDefault")
+  return range ? `${t("settings.accepts", { range })} ${defaultText}` : defaultText
 }
 
 /**
@@ -27,8 +27,8 @@ export function rangeWords({ range, default: usual }) {
  * @param {{api: Api, tokens: any, logins?: any, agents?: any, devices?: any, toasts?: any, journal?: any, router?: any, later?: any, now?: () => number}} dependencies
  */
 export function settings({ api, tokens, logins, agents, devices, toasts, journal, router, later, now = Date.now }) {
-  let turn = 0
-  const again = /** @type {{preview: () => void}} */ ({ preview: () => {} })
+  let lastRequestId = 0
+  const throttled = /** @type {{preview: () => void}} */ ({ preview: () => {} })
   return {
     phase: "loading",
     problem: "",
@@ -44,14 +44,14 @@ export function settings({ api, tokens, logins, agents, devices, toasts, journal
 
     /** @param {URLSearchParams} [params] */
     async visit(params) {
-      again.preview = throttle(() => this.editing && this.loadPreview(), { later, now })
+      throttled.preview = throttle(() => this.editing && this.loadPreview(), { later, now })
       tokens.load()
       logins?.load()
       agents?.load()
       devices?.load()
       await this.load()
-      const asked = this.state?.settings.find(({ name }) => name === params?.get("change"))
-      if (asked && this.editing !== asked.name) this.edit(asked)
+      const requested = this.state?.settings.find(({ name }) => name === params?.get("change"))
+      if (requested && this.editing !== requested.name) this.edit(requested)
     },
 
     /** Secrets shown once are not shown again. */
@@ -76,12 +76,13 @@ export function settings({ api, tokens, logins, agents, devices, toasts, journal
 
     /** The matching settings, grouped in the order of the catalog. */
     get groups() {
-      const words = this.filter.trim().toLowerCase()
-      const fits = (/** @type {Setting} */ { variable, about }) => `${variable} ${about}`.toLowerCase().includes(words)
-      const found = (this.state?.settings ?? []).filter(fits)
-      return [...new Set(found.map(({ group }) => group))].map((name) => ({
+      const query = this.filter.trim().toLowerCase()
+      const matches = (/** @type {Setting} */ { variable, about }) =>
+        `${variable} ${about}`.toLowerCase().includes(query)
+      const matching = (this.state?.settings ?? []).filter(matches)
+      return [...new Set(matching.map(({ group }) => group))].map((name) => ({
         name,
-        items: found.filter(({ group }) => group === name),
+        items: matching.filter(({ group }) => group === name),
       }))
     },
 
@@ -128,8 +129,13 @@ export function settings({ api, tokens, logins, agents, devices, toasts, journal
     /** @param {Setting} setting */
     edit({ name, value, secret, next }) {
       if (this.editing === name) return this.close()
-      const held = next ?? value
-      Object.assign(this, { editing: name, value: secret || held.includes("***") ? "" : held, diff: "", wrong: "" })
+      const currentValue = next ?? value
+      Object.assign(this, {
+        editing: name,
+        value: secret || currentValue.includes("***") ? "" : currentValue,
+        diff: "",
+        wrong: "",
+      })
     },
 
     close() {
@@ -152,20 +158,20 @@ export function settings({ api, tokens, logins, agents, devices, toasts, journal
     /** @param {string} value */
     type(value) {
       this.value = value
-      again.preview()
+      throttled.preview()
     },
 
     /** Preview a save; only the newest response counts. */
     async loadPreview() {
-      const mine = ++turn
+      const requestId = ++lastRequestId
       const values = { [this.editing]: this.value }
       try {
         const { diff, problems } = await api.post("/configuration/preview/settings", { values })
-        if (mine !== turn) return
+        if (requestId !== lastRequestId) return
         this.diff = diff
         this.wrong = problems.length ? `${problems[0].message}.` : ""
       } catch (problem) {
-        if (mine === turn) this.wrong = /** @type {Error} */ (problem).message
+        if (requestId === lastRequestId) this.wrong = /** @type {Error} */ (problem).message
       }
     },
 

@@ -3,24 +3,23 @@ import { t } from "../../shared/texts/index.js"
 
 export const WIDE = ["read", "write", "admin"]
 export const NARROW = [
-  ...["memories", "knowledge", "reviews", "events", "sessions", "cooldowns", "health", "services"].flatMap((noun) => [
-    `${noun}:read`,
-    `${noun}:write`,
-  ]),
+  ...["memories", "knowledge", "reviews", "events", "sessions", "cooldowns", "health", "services"].flatMap(
+    (resource) => [`${resource}:read`, `${resource}:write`],
+  ),
   ...["context:read", "changes:read", "settings:read", "tokens:read", "tokens:write"],
 ]
 
 /** Whether a token grants access. @param {AccessToken} token @param {number} now */
-export function isActive({ revoked_at: revoked, expires_at: expires }, now) {
-  return !revoked && (!expires || Date.parse(expires) > now)
+export function isActive({ revoked_at: revokedAt, expires_at: expiresAt }, now) {
+  return !revokedAt && (!expiresAt || Date.parse(expiresAt) > now)
 }
 
 /** The expiry of a token, or the time since which it is invalid. @param {AccessToken} token @param {number} now */
-export function expiryWords({ revoked_at: revoked, expires_at: expires }, now) {
-  if (revoked) return t("settings.revoked", { when: timeAgo(revoked, now) })
-  if (!expires) return t("settings.forever")
-  if (Date.parse(expires) <= now) return t("settings.expired", { when: timeAgo(expires, now) })
-  return t("settings.expires", { day: onDay(new Date(expires), now) })
+export function expiryWords({ revoked_at: revokedAt, expires_at: expiresAt }, now) {
+  if (revokedAt) return t("settings.revoked", { when: timeAgo(revokedAt, now) })
+  if (!expiresAt) return t("settings.forever")
+  if (Date.parse(expiresAt) <= now) return t("settings.expired", { when: timeAgo(expiresAt, now) })
+  return t("settings.expires", { day: onDay(new Date(expiresAt), now) })
 }
 
 function empty() {
@@ -106,7 +105,7 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
 
     async create() {
       const { name, scopes, days, agent } = this.draft
-      const lasts = String(days ?? "").trim()
+      const lifetime = String(days ?? "").trim()
       this.saving = true
       this.errors = {}
       this.refusal = ""
@@ -115,7 +114,7 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
           name,
           scopes: [...scopes],
           ...(agent.trim() ? { agent: agent.trim() } : {}),
-          ...(lasts ? { days: Number(lasts) } : {}),
+          ...(lifetime ? { days: Number(lifetime) } : {}),
         })
         this.open = false
         await this.load()
@@ -135,12 +134,12 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
     /** @param {AccessToken} token */
     async revoke(token) {
       const name = this.name(token)
-      const yes = await confirm.ask({
+      const confirmed = await confirm.ask({
         title: t("settings.revokeTitle", { name }),
         note: t("settings.revokeNote"),
         verb: t("settings.revokeVerb"),
       })
-      if (!yes) return
+      if (!confirmed) return
       try {
         await api.remove(`/tokens/${token.id}`)
         toasts.show(t("settings.isRevoked", { name }))

@@ -23,8 +23,8 @@ export function trashPage(store) {
     sessionAddress: (/** @type {DeletedMemory} */ { memory }) => (memory ? `/sessions/${memory.session_id}` : null),
 
     /** @param {DeletedMemory} row */
-    deleted: ({ deleted_at: at, deleted_by: who }) =>
-      t("trash.deleted", { when: timeAgo(at, store("clock").now), who }),
+    deleted: ({ deleted_at: at, deleted_by: deletedBy }) =>
+      t("trash.deleted", { when: timeAgo(at, store("clock").now), who: deletedBy }),
 
     purged: (/** @type {DeletedMemory} */ { purge_at: at }) =>
       at ? t("trash.purged", { at: exact(at) }) : t("trash.kept"),

@@ -23,13 +23,13 @@ export function trash({ api, confirm, toasts, journal, later, now }) {
 
     /** @param {DeletedMemory} row */
     async purge({ id, memory }) {
-      const yes = await confirm.ask({
+      const confirmed = await confirm.ask({
         title: t("trash.askPurge", { id: String(id) }),
         text: memory?.observation ?? "",
         note: t("trash.purgeNote"),
         verb: t("trash.purgeVerb"),
       })
-      if (!yes || !(await this.act(() => api.remove(`/trash/${id}`)))) return false
+      if (!confirmed || !(await this.act(() => api.remove(`/trash/${id}`)))) return false
       toasts.show(t("trash.purgedOne", { id: String(id) }))
       return true
     },

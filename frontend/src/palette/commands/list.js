@@ -15,8 +15,8 @@ export function listCommands({ router, review, reviews }) {
 
 /** The visible rows. @returns {HTMLElement[]} */
 function rows() {
-  const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("main [data-row]")])
-  return all.filter((row) => row.offsetParent)
+  const visibleRows = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("main [data-row]")])
+  return visibleRows.filter((row) => row.offsetParent)
 }
 
 /**
@@ -26,8 +26,8 @@ function rows() {
 export function rowActions() {
   const row = document.activeElement?.closest("main :is(li, tr)") ?? document.querySelector("main :is(li, tr).is-open")
   if (!row?.querySelector("[data-row]")) return []
-  const all = /** @type {HTMLElement[]} */ ([...row.querySelectorAll("a[href], button:enabled")])
-  return all
+  const controls = /** @type {HTMLElement[]} */ ([...row.querySelectorAll("a[href], button:enabled")])
+  return controls
     .filter((el) => el.offsetParent)
     .map((el) => ({
       label: (el.ariaLabel || el.title || (el.textContent ?? "")).trim().replace(/\s+/g, " ").slice(0, 80),
@@ -52,12 +52,12 @@ function focusField() {
 
 /** @param {number} by */
 function step(by) {
-  const all = rows()
-  const focused = all.findIndex(
+  const visibleRows = rows()
+  const focused = visibleRows.findIndex(
     (row) => row === document.activeElement || row.closest("tr, li")?.matches(":focus-within"),
   )
-  const here = focused < 0 ? all.findIndex((row) => row.closest(".is-open")) : focused
-  all[Math.min(all.length - 1, Math.max(0, here + by))]?.focus()
+  const current = focused < 0 ? visibleRows.findIndex((row) => row.closest(".is-open")) : focused
+  visibleRows[Math.min(visibleRows.length - 1, Math.max(0, current + by))]?.focus()
 }
 
 /** @param {any} router */

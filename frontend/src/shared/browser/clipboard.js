@@ -13,15 +13,15 @@ export async function copy(text) {
 
 /** @param {string} text */
 function copyBySelection(text) {
-  const before = /** @type {HTMLElement | null} */ (document.activeElement)
+  const focused = /** @type {HTMLElement | null} */ (document.activeElement)
   const field = document.createElement("textarea")
   field.value = text
   field.readOnly = true
   field.className = "unseen"
   document.body.append(field)
   field.select()
-  const done = document.execCommand("copy")
+  const isCopied = document.execCommand("copy")
   field.remove()
-  before?.focus()
-  return done
+  focused?.focus()
+  return isCopied
 }

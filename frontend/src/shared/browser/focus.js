@@ -1,10 +1,10 @@
 /**
  * Run after the changes of this turn are rendered: `x-show` shows an element only in the next frame, and a hidden
  * element cannot receive the focus.
- * @param {() => void} act
+ * @param {() => void} action
  */
-export function onceShown(act) {
-  requestAnimationFrame(() => setTimeout(act))
+export function onceShown(action) {
+  requestAnimationFrame(() => setTimeout(action))
 }
 
 /**
@@ -13,9 +13,9 @@ export function onceShown(act) {
  */
 export function focusOn(selector, frames = 30) {
   onceShown(() => {
-    const found = /** @type {HTMLElement | null} */ (document.querySelector(selector))
-    found?.focus()
-    if (frames > 0 && (!found || document.activeElement !== found)) focusOn(selector, frames - 1)
+    const element = /** @type {HTMLElement | null} */ (document.querySelector(selector))
+    element?.focus()
+    if (frames > 0 && (!element || document.activeElement !== element)) focusOn(selector, frames - 1)
   })
 }
 
@@ -26,10 +26,10 @@ export function focusOn(selector, frames = 30) {
  */
 export function focusAfter(next, frames = 30) {
   onceShown(() => {
-    const { activeElement: held } = document
-    const gone = !held || held === document.body || !held.checkVisibility({ visibilityProperty: true })
-    const taker = gone ? /** @type {HTMLElement | null | undefined} */ (next()) : null
-    taker?.focus()
-    if (!taker && frames > 0) focusAfter(next, frames - 1)
+    const { activeElement: focused } = document
+    const focusLost = !focused || focused === document.body || !focused.checkVisibility({ visibilityProperty: true })
+    const target = focusLost ? /** @type {HTMLElement | null | undefined} */ (next()) : null
+    target?.focus()
+    if (!target && frames > 0) focusAfter(next, frames - 1)
   })
 }

@@ -7,10 +7,10 @@ const AGAIN_MS = 10_000
  * @param {{reload: () => void, storage: {getItem(key: string): string | null, setItem(key: string, value: string): void}, now?: () => number}} dependencies
  */
 export function reloadOnLogout({ reload, storage, now = Date.now }) {
-  let left = false
+  let isReloading = false
   return () => {
-    if (left || now() - Number(storage.getItem(KEY) ?? 0) < AGAIN_MS) return
-    left = true
+    if (isReloading || now() - Number(storage.getItem(KEY) ?? 0) < AGAIN_MS) return
+    isReloading = true
     storage.setItem(KEY, String(now()))
     reload()
   }

@@ -57,40 +57,40 @@ export function place(path, search = "") {
  * @param {{location: Location, history: History, mark?: () => Mark}} browser
  */
 export function createRouter({ location, history, mark = () => ({ y: 0, link: "" }) }) {
-  const meant = named(location.pathname)
-  if (meant !== location.pathname) history.replaceState(null, "", meant)
-  const start = place(location.pathname, location.search)
+  const canonical = named(location.pathname)
+  if (canonical !== location.pathname) history.replaceState(null, "", canonical)
+  const startPlace = place(location.pathname, location.search)
   /** @type {((now: Place, before: Place) => void)[]} */
-  const followers = []
+  const listeners = []
   return {
-    ...start,
+    ...startPlace,
     /** What to restore when the operator comes back to this page. */
     left: /** @type {Mark | null} */ (null),
 
     /** The part of the page in the address, such as a line of an output. */
     hash: location.hash ?? "",
 
-    /** @param {(now: Place, before: Place) => void} follow */
-    onMove(follow) {
-      followers.push(follow)
+    /** @param {(now: Place, before: Place) => void} listener */
+    onMove(listener) {
+      listeners.push(listener)
     },
 
     /** @param {string} address @param {{replace?: boolean}} [how] */
     go(address, { replace = false } = {}) {
-      const here = location.pathname + location.search + (location.hash ?? "")
+      const current = location.pathname + location.search + (location.hash ?? "")
       address = named(address)
-      if (address !== here && !replace) history.replaceState(mark(), "")
-      if (address !== here) history[replace ? "replaceState" : "pushState"](null, "", address)
+      if (address !== current && !replace) history.replaceState(mark(), "")
+      if (address !== current) history[replace ? "replaceState" : "pushState"](null, "", address)
       this.arrive()
     },
 
     /** @param {Mark | null} [left] */
     arrive(left = null) {
       this.left = left
-      const before = { page: this.page, id: this.id, name: this.name, params: this.params }
+      const previous = { page: this.page, id: this.id, name: this.name, params: this.params }
       const now = place(location.pathname, location.search)
       Object.assign(this, now, { hash: location.hash ?? "" })
-      followers.forEach((follow) => follow(now, before))
+      listeners.forEach((listener) => listener(now, previous))
     },
 
     /** The same page with other filters; empty filters are left out. @param {Record<string, any>} changes */
@@ -98,7 +98,7 @@ export function createRouter({ location, history, mark = () => ({ y: 0, link: ""
       const params = new URLSearchParams(this.params)
       for (const [name, value] of Object.entries(changes)) {
         params.delete(name)
-        for (const each of Array.isArray(value) ? value : [value]) if (each) params.append(name, each)
+        for (const item of Array.isArray(value) ? value : [value]) if (item) params.append(name, item)
       }
       return location.pathname + tail(params)
     },

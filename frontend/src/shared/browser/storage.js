@@ -4,32 +4,32 @@ export const storage = guarded(() => localStorage)
 /** Storage of this tab, until it is closed. */
 export const tabStorage = guarded(() => sessionStorage)
 
-/** @param {() => Storage} place */
-function guarded(place) {
+/** @param {() => Storage} storageOf */
+function guarded(storageOf) {
   return {
     /** @param {string} key */
     getItem(key) {
-      return attempt(() => place().getItem(key))
+      return attempt(() => storageOf().getItem(key))
     },
     /** @param {string} key @param {string} value */
     setItem(key, value) {
-      attempt(() => place().setItem(key, value))
+      attempt(() => storageOf().setItem(key, value))
     },
     /** @param {string} key */
     removeItem(key) {
-      attempt(() => place().removeItem(key))
+      attempt(() => storageOf().removeItem(key))
     },
     /** @returns {string[]} */
     keys() {
-      return attempt(() => Object.keys(place())) ?? []
+      return attempt(() => Object.keys(storageOf())) ?? []
     },
   }
 }
 
-/** @template T @param {() => T} act */
-function attempt(act) {
+/** @template T @param {() => T} action */
+function attempt(action) {
   try {
-    return act()
+    return action()
   } catch {
     return null
   }

@@ -2,9 +2,9 @@
 const rules = {
   /** @param {string} url */
   createScriptURL(url) {
-    const address = new URL(url, location.origin)
-    if (address.origin !== location.origin) throw new TypeError("A script may only come from this server.")
-    return address.href
+    const absolute = new URL(url, location.origin)
+    if (absolute.origin !== location.origin) throw new TypeError("A script may only come from this server.")
+    return absolute.href
   },
 }
 

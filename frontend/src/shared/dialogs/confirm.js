@@ -1,7 +1,7 @@
 /** The confirmation before something is deleted permanently. */
 export function confirm() {
   /** @type {(yes: boolean) => void} */
-  let settle = () => {}
+  let resolveAnswer = () => {}
   return {
     open: false,
     title: "",
@@ -11,16 +11,16 @@ export function confirm() {
 
     /** @param {{title: string, text?: string, note?: string, verb: string}} question @returns {Promise<boolean>} */
     ask({ title, text = "", note = "", verb }) {
-      settle(false)
+      resolveAnswer(false)
       Object.assign(this, { title, text, note, verb, open: true })
-      return new Promise((resolve) => (settle = resolve))
+      return new Promise((resolve) => (resolveAnswer = resolve))
     },
 
-    /** @param {boolean} yes */
-    answer(yes) {
+    /** @param {boolean} confirmed */
+    answer(confirmed) {
       this.open = false
-      settle(yes)
-      settle = () => {}
+      resolveAnswer(confirmed)
+      resolveAnswer = () => {}
     },
   }
 }

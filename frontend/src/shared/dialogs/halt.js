@@ -9,7 +9,7 @@ const POLL_MS = 3_000
  */
 export function halt({ api, confirm, toasts, later, now = Date.now }) {
   /** @type {() => void} */
-  let again = () => {}
+  let reloadSoon = () => {}
   let checkedAt = 0
   return {
     state: /** @type {HaltState | null} */ (null),
@@ -37,7 +37,7 @@ export function halt({ api, confirm, toasts, later, now = Date.now }) {
     },
 
     follow() {
-      again()
+      reloadSoon()
     },
 
     /** A halt file may be removed while no supervisor is running to report it. @param {number} second */
@@ -48,7 +48,7 @@ export function halt({ api, confirm, toasts, later, now = Date.now }) {
     },
 
     watch() {
-      again = throttle(() => this.load(), { later, now })
+      reloadSoon = throttle(() => this.load(), { later, now })
       return this.load()
     },
 
@@ -75,8 +75,8 @@ export function halt({ api, confirm, toasts, later, now = Date.now }) {
     },
 
     async release() {
-      const sure = { title: t("app.resume_title"), note: t("app.resume_note"), verb: t("app.resume") }
-      if (!(await confirm.ask(sure))) return
+      const question = { title: t("app.resume_title"), note: t("app.resume_note"), verb: t("app.resume") }
+      if (!(await confirm.ask(question))) return
       try {
         this.state = await api.remove("/halt")
         toasts.show(t(this.on ? "app.still_halted" : "app.resumed"))

@@ -6,9 +6,7 @@ import { piecesOf } from "../format/argv.js"
  */
 export function argv(el, { expression }, { evaluateLater, effect }) {
   const evaluate = evaluateLater(expression)
-  effect(() =>
-    evaluate((/** @type {string[]} */ words) => el.replaceChildren(...words.map((word) => framed(word, el)))),
-  )
+  effect(() => evaluate((/** @type {string[]} */ argv) => el.replaceChildren(...argv.map((word) => framed(word, el)))))
 }
 
 /** @param {string} word @param {HTMLElement} within */

@@ -7,22 +7,27 @@
  * @param {HTMLElement} el @returns {(parts: Record<string, Part>) => void}
  */
 export function filler(el) {
-  const all = /** @type {NodeListOf<HTMLElement>} */ (el.querySelectorAll("[data-fill]"))
-  const places = [...all].map((place) => ({ place, name: place.dataset.fill ?? "", held: /** @type {Part} */ ({}) }))
+  const elements = /** @type {NodeListOf<HTMLElement>} */ (el.querySelectorAll("[data-fill]"))
+  const targets = [...elements].map((element) => ({
+    place: element,
+    name: element.dataset.fill ?? "",
+    held: /** @type {Part} */ ({}),
+  }))
   return (parts) => {
-    for (const each of places) {
-      const part = parts[each.name]
-      for (const name of Object.keys(part)) if (part[name] !== each.held[name]) put(each.place, name, part[name])
-      each.held = part
+    for (const target of targets) {
+      const values = parts[target.name]
+      for (const name of Object.keys(values))
+        if (values[name] !== target.held[name]) put(target.place, name, values[name])
+      target.held = values
     }
   }
 }
 
-/** @param {HTMLElement} place @param {string} name @param {string | boolean | number | null} value */
-function put(place, name, value) {
-  if (name === "text") place.textContent = String(value)
-  else if (name === "share") place.style.setProperty("--v", `${100 * Number(value)}%`)
-  else if (name === "checked") /** @type {HTMLInputElement} */ (place).checked = Boolean(value)
-  else if (value === null || value === false) place.removeAttribute(name)
-  else place.setAttribute(name, value === true ? "" : String(value))
+/** @param {HTMLElement} element @param {string} name @param {string | boolean | number | null} value */
+function put(element, name, value) {
+  if (name === "text") element.textContent = String(value)
+  else if (name === "share") element.style.setProperty("--v", `${100 * Number(value)}%`)
+  else if (name === "checked") /** @type {HTMLInputElement} */ (element).checked = Boolean(value)
+  else if (value === null || value === false) element.removeAttribute(name)
+  else element.setAttribute(name, value === true ? "" : String(value))
 }

@@ -6,24 +6,26 @@ const SLIDE_MS = 160
  * @param {HTMLElement} el @param {any} list @param {(end: () => void) => void} cleanup
  */
 export function hold(el, list, cleanup) {
-  const calm = matchMedia("(prefers-reduced-motion: reduce)")
-  const waits = "waiting" in list
+  const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)")
+  const hasQueue = "waiting" in list
   let pointer = false
-  const busy = () => pointer || el.contains(document.activeElement)
-  const still = () => busy() || (waits && (calm.matches || scrollY >= 1))
-  const settle = () => (still() ? list.hold() : list.release())
+  const isBusy = () => pointer || el.contains(document.activeElement)
+  const mustHold = () => isBusy() || (hasQueue && (reducedMotion.matches || scrollY >= 1))
+  const update = () => (mustHold() ? list.hold() : list.release())
   const enter = (/** @type {boolean} */ inside) => () => {
     pointer = inside
-    settle()
+    update()
   }
-  const ends = waits ? [slide(el, list), on(document, "scroll", settle), on(calm, "change", settle)] : []
+  const cleanups = hasQueue
+    ? [slide(el, list), on(document, "scroll", update), on(reducedMotion, "change", update)]
+    : []
   el.addEventListener("pointerenter", enter(true))
   el.addEventListener("pointerleave", enter(false))
-  el.addEventListener("focusin", settle)
-  el.addEventListener("focusout", () => setTimeout(settle))
-  settle()
+  el.addEventListener("focusin", update)
+  el.addEventListener("focusout", () => setTimeout(update))
+  update()
   cleanup(() => {
-    ends.forEach((end) => end())
+    cleanups.forEach((stop) => stop())
     list.release()
   })
 }
@@ -36,26 +38,26 @@ export function hold(el, list, cleanup) {
 function slide(el, list) {
   const rows = () => /** @type {HTMLElement[]} */ ([...el.querySelectorAll(".row")])
   /** @type {WeakMap<HTMLElement, number>} */
-  let places = new WeakMap()
-  let moved = list.moved
+  let positions = new WeakMap()
+  let lastMoved = list.moved
   const note = () => {
-    const all = rows()
-    const tops = all.map((row) => row.offsetTop)
-    places = new WeakMap(all.map((row, at) => [row, tops[at]]))
-    return { all, tops }
+    const elements = rows()
+    const tops = elements.map((row) => row.offsetTop)
+    positions = new WeakMap(elements.map((row, at) => [row, tops[at]]))
+    return { all: elements, tops }
   }
-  const watch = new MutationObserver(() => {
-    const before = places
-    const { all, tops } = note()
-    const same = moved === list.moved
-    moved = list.moved
-    if (same || scrollY >= 1 || matchMedia("(prefers-reduced-motion: reduce)").matches) return
-    all.forEach((row, at) => glide(row, (before.get(row) ?? tops[at]) - tops[at]))
+  const observer = new MutationObserver(() => {
+    const previous = positions
+    const { all: elements, tops } = note()
+    const isUnmoved = lastMoved === list.moved
+    lastMoved = list.moved
+    if (isUnmoved || scrollY >= 1 || matchMedia("(prefers-reduced-motion: reduce)").matches) return
+    elements.forEach((row, at) => glide(row, (previous.get(row) ?? tops[at]) - tops[at]))
   })
-  watch.observe(el, { childList: true, subtree: true })
+  observer.observe(el, { childList: true, subtree: true })
   const resized = on(window, "resize", note)
   return () => {
-    watch.disconnect()
+    observer.disconnect()
     resized()
   }
 }

@@ -3,6 +3,7 @@ import { filler } from "./fill.js"
 import { hold } from "./hold.js"
 import { loadMore } from "./load-more.js"
 import { beatsView } from "../../charts/beats.js"
+import { onceShown } from "../browser/focus.js"
 
 const TYPED_MS = 400
 
@@ -32,7 +33,13 @@ export function directives(Alpine) {
   Alpine.directive("plot", plot)
   Alpine.directive("seen", seen)
   Alpine.directive("part", part)
-  Alpine.directive("focus", (/** @type {HTMLElement} */ el) => queueMicrotask(() => el.focus()))
+  // at once, for the next key press; a field in a part that is shown only in the next frame cannot take it before
+  Alpine.directive("focus", (/** @type {HTMLElement} */ el) =>
+    queueMicrotask(() => {
+      el.focus()
+      if (document.activeElement !== el) onceShown(() => el.focus())
+    }),
+  )
 
   /** @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
   function confidence(el, { expression }, { evaluateLater, effect }) {
@@ -76,15 +83,15 @@ export function directives(Alpine) {
    */
   function typed(el, { expression }, { evaluateLater, effect }) {
     const evaluate = evaluateLater(expression)
-    let newer = false
+    let isEdited = false
     const follow = () =>
       evaluate((/** @type {string} */ value) => {
-        if (!newer || document.activeElement !== el) el.value = value ?? ""
+        if (!isEdited || document.activeElement !== el) el.value = value ?? ""
       })
     effect(follow)
-    el.addEventListener("input", () => (newer = true))
+    el.addEventListener("input", () => (isEdited = true))
     // a rejected value is not left in the field; a change in flight gets time to arrive
-    el.addEventListener("blur", () => setTimeout(() => ((newer = false), follow()), TYPED_MS))
+    el.addEventListener("blur", () => setTimeout(() => ((isEdited = false), follow()), TYPED_MS))
   }
 
   /**
@@ -143,19 +150,19 @@ export function directives(Alpine) {
   function log(el, { expression }, { evaluateLater, effect, cleanup }) {
     const lines = Alpine.store("log")
     const evaluate = evaluateLater(expression)
-    let gone = false
+    let isRemoved = false
     /** @type {(() => void) | null} */
     let close = null
     // the code that draws an output is loaded only when an output is opened
     import("../../log/view.js").then(({ logView }) => {
-      if (gone) return
+      if (isRemoved) return
       const view = logView(el, lines)
       close = view.close
       effect(() => view.show())
       effect(() => evaluate((/** @type {Marker[]} */ markers) => view.mark(markers.map((marker) => ({ ...marker })))))
     }, lines.lost.bind(lines))
     cleanup(() => {
-      gone = true
+      isRemoved = true
       close?.()
     })
   }
@@ -165,10 +172,10 @@ const MARKS = { same: "span", gone: "del", new: "ins", hit: "mark" }
 
 /** Leading and trailing space of a change stays outside its mark. @param {import("../format/diff.js").Part} part */
 function pieces({ kind, text }) {
-  const words = text.trim()
-  if (kind === "same" || !words) return [marked(kind, text)]
-  const at = text.indexOf(words)
-  return [text.slice(0, at), marked(kind, words), text.slice(at + words.length)]
+  const trimmed = text.trim()
+  if (kind === "same" || !trimmed) return [marked(kind, text)]
+  const at = text.indexOf(trimmed)
+  return [text.slice(0, at), marked(kind, trimmed), text.slice(at + trimmed.length)]
 }
 
 /** @param {import("../format/diff.js").Part["kind"]} kind @param {string} text */
@@ -196,6 +203,6 @@ function toggle(el, open) {
  * @param {HTMLDialogElement} el
  */
 function release(el) {
-  const { activeElement: left } = document
-  if (left instanceof HTMLElement && el.contains(left)) left.blur()
+  const { activeElement: focused } = document
+  if (focused instanceof HTMLElement && el.contains(focused)) focused.blur()
 }

@@ -7,15 +7,18 @@ const AGAIN_MS = 200
  * @param {HTMLButtonElement} el @param {any} list @param {(end: () => void) => void} cleanup
  */
 export function loadMore(el, list, cleanup) {
-  const watch = new IntersectionObserver((seen) => seen.some(({ isIntersecting }) => isIntersecting) && press(), {
-    rootMargin: AHEAD,
-  })
-  watch.observe(el)
-  cleanup(() => watch.disconnect())
+  const observer = new IntersectionObserver(
+    (entries) => entries.some(({ isIntersecting }) => isIntersecting) && press(),
+    {
+      rootMargin: AHEAD,
+    },
+  )
+  observer.observe(el)
+  cleanup(() => observer.disconnect())
 
   function press() {
     if (list.problem === "") el.click()
-    watch.unobserve(el)
-    setTimeout(() => el.isConnected && watch.observe(el), AGAIN_MS)
+    observer.unobserve(el)
+    setTimeout(() => el.isConnected && observer.observe(el), AGAIN_MS)
   }
 }

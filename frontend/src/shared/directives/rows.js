@@ -21,14 +21,14 @@ export function onControl(click) {
 /**
  * Keep the focus in the list after the focused element is removed: on a row, or on the summary of the list. The target
  * may take some frames to appear; if the operator moves the focus meanwhile, it stays there.
- * @param {number | null} [id] @param {number} [tries]
+ * @param {number | null} [id] @param {number} [attempts]
  */
-export function focusList(id = null, tries = FRAMES) {
+export function focusList(id = null, attempts = FRAMES) {
   setTimeout(() => {
     const row = /** @type {HTMLElement | null} */ (document.querySelector(`[data-id="${id}"] [data-row]`))
     const sum = /** @type {HTMLElement | null} */ (document.querySelector(".list-sum"))
-    const found = row ?? sum
-    found?.focus()
-    if (tries && document.activeElement === document.body) focusList(id, tries - 1)
+    const target = row ?? sum
+    target?.focus()
+    if (attempts && document.activeElement === document.body) focusList(id, attempts - 1)
   }, FRAME_MS)
 }

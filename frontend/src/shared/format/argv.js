@@ -13,25 +13,25 @@ const PLAIN = /^[\w@%+=:,./-]+$/
 
 /**
  * A word of a command with nothing hidden: spaces and invisible characters are replaced by signs.
- * @param {string} word @returns {Piece[]}
+ * @param {string} argument @returns {Piece[]}
  */
-export function piecesOf(word) {
-  if (word === "") return [{ sign: true, text: t("approvals.emptyWord"), name: t("approvals.emptyWord") }]
+export function piecesOf(argument) {
+  if (argument === "") return [{ sign: true, text: t("approvals.emptyWord"), name: t("approvals.emptyWord") }]
   /** @type {Piece[]} */
   const pieces = []
   let at = 0
-  for (const { 0: character, index } of word.matchAll(UNSEEN)) {
-    if (index > at) pieces.push(plain(word.slice(at, index)))
+  for (const { 0: character, index } of argument.matchAll(UNSEEN)) {
+    if (index > at) pieces.push(plain(argument.slice(at, index)))
     pieces.push(sign(character))
     at = index + character.length
   }
-  if (at < word.length) pieces.push(plain(word.slice(at)))
+  if (at < argument.length) pieces.push(plain(argument.slice(at)))
   return pieces
 }
 
 /** The command as typed in a shell. @param {string[]} argv */
 export function quoted(argv) {
-  return argv.map((word) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ")
+  return argv.map((argument) => (PLAIN.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`)).join(" ")
 }
 
 /** @param {string} text @returns {Piece} */

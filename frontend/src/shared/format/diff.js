@@ -13,18 +13,18 @@ export function wordDiff(before, after) {
 
 /**
  * The changes of a list of texts, one part for each text.
- * @param {string[]} old
- * @param {string[]} now
+ * @param {string[]} oldItems
+ * @param {string[]} newItems
  * @returns {Part[]}
  */
-export function listDiff(old, now) {
-  const head = common(old, now)
-  const tail = common(old.slice(head).reverse(), now.slice(head).reverse())
-  const [oldEnd, nowEnd] = [old.length - tail, now.length - tail]
+export function listDiff(oldItems, newItems) {
+  const head = commonLength(oldItems, newItems)
+  const tail = commonLength(oldItems.slice(head).reverse(), newItems.slice(head).reverse())
+  const [oldEnd, nowEnd] = [oldItems.length - tail, newItems.length - tail]
   return [
-    ...as("same", now.slice(0, head)),
-    ...between(old.slice(head, oldEnd), now.slice(head, nowEnd)),
-    ...as("same", now.slice(nowEnd)),
+    ...partsOf("same", newItems.slice(0, head)),
+    ...diffMiddle(oldItems.slice(head, oldEnd), newItems.slice(head, nowEnd)),
+    ...partsOf("same", newItems.slice(nowEnd)),
   ]
 }
 
@@ -49,8 +49,8 @@ const KEPT = 60
 export function briefly(parts) {
   return parts.map(({ kind, text }, at) => {
     if (kind !== "same" || text.length <= LONG) return { kind, text }
-    const [head, tail] = [at > 0 ? text.slice(0, KEPT) : "", at < parts.length - 1 ? text.slice(-KEPT) : ""]
-    return { kind, text: `${head}…${tail}` }
+    const [start, end] = [at > 0 ? text.slice(0, KEPT) : "", at < parts.length - 1 ? text.slice(-KEPT) : ""]
+    return { kind, text: `${start}…${end}` }
   })
 }
 
@@ -60,38 +60,38 @@ function wordsOf(text) {
 }
 
 /** The number of common words at the start of two texts. @param {string[]} a @param {string[]} b */
-function common(a, b) {
+function commonLength(a, b) {
   let n = 0
   while (n < a.length && n < b.length && a[n] === b[n]) n++
   return n
 }
 
-/** @param {Part["kind"]} kind @param {string[]} words @returns {Part[]} */
-function as(kind, words) {
-  return words.map((text) => ({ kind, text }))
+/** @param {Part["kind"]} kind @param {string[]} items @returns {Part[]} */
+function partsOf(kind, items) {
+  return items.map((text) => ({ kind, text }))
 }
 
-/** @param {string[]} old @param {string[]} now @returns {Part[]} */
-function between(old, now) {
-  if (old.length * now.length > CELLS) return [...as("gone", old), ...as("new", now)]
-  const left = lengths(old, now)
+/** @param {string[]} oldItems @param {string[]} newItems @returns {Part[]} */
+function diffMiddle(oldItems, newItems) {
+  if (oldItems.length * newItems.length > CELLS) return [...partsOf("gone", oldItems), ...partsOf("new", newItems)]
+  const commonLengths = lengthTable(oldItems, newItems)
   /** @type {Part[]} */
   const parts = []
   let [i, j] = [0, 0]
-  while (i < old.length && j < now.length) {
-    if (old[i] === now[j]) parts.push({ kind: "same", text: (i++, now[j++]) })
-    else if (left[i + 1][j] >= left[i][j + 1]) parts.push({ kind: "gone", text: old[i++] })
-    else parts.push({ kind: "new", text: now[j++] })
+  while (i < oldItems.length && j < newItems.length) {
+    if (oldItems[i] === newItems[j]) parts.push({ kind: "same", text: (i++, newItems[j++]) })
+    else if (commonLengths[i + 1][j] >= commonLengths[i][j + 1]) parts.push({ kind: "gone", text: oldItems[i++] })
+    else parts.push({ kind: "new", text: newItems[j++] })
   }
-  return [...parts, ...as("gone", old.slice(i)), ...as("new", now.slice(j))]
+  return [...parts, ...partsOf("gone", oldItems.slice(i)), ...partsOf("new", newItems.slice(j))]
 }
 
-/** The length of the common subsequence from each pair of positions on. @param {string[]} old @param {string[]} now */
-function lengths(old, now) {
-  const table = Array.from({ length: old.length + 1 }, () => new Uint16Array(now.length + 1))
-  for (let i = old.length - 1; i >= 0; i--)
-    for (let j = now.length - 1; j >= 0; j--)
-      table[i][j] = old[i] === now[j] ? table[i + 1][j + 1] + 1 : Math.max(table[i + 1][j], table[i][j + 1])
+/** The length of the common subsequence from each pair of positions on. @param {string[]} oldItems @param {string[]} newItems */
+function lengthTable(oldItems, newItems) {
+  const table = Array.from({ length: oldItems.length + 1 }, () => new Uint16Array(newItems.length + 1))
+  for (let i = oldItems.length - 1; i >= 0; i--)
+    for (let j = newItems.length - 1; j >= 0; j--)
+      table[i][j] = oldItems[i] === newItems[j] ? table[i + 1][j + 1] + 1 : Math.max(table[i + 1][j], table[i][j + 1])
   return table
 }
 
@@ -103,23 +103,23 @@ function lengths(old, now) {
 function joined(parts) {
   /** @type {Part[]} */
   const runs = []
-  let [gone, fresh] = ["", ""]
-  const settle = () => {
-    if (gone) runs.push({ kind: "gone", text: gone })
-    if (fresh) runs.push({ kind: "new", text: fresh })
-    gone = fresh = ""
+  let [removedText, addedText] = ["", ""]
+  const flush = () => {
+    if (removedText) runs.push({ kind: "gone", text: removedText })
+    if (addedText) runs.push({ kind: "new", text: addedText })
+    removedText = addedText = ""
   }
   parts.forEach(({ kind, text }, at) => {
-    const apart = kind === "same" && !text.trim() && (gone || fresh) && changes(parts[at + 1])
-    if (kind === "gone" || apart) gone += text
-    if (kind === "new" || apart) fresh += text
-    if (kind !== "same" || apart) return
-    settle()
+    const isSeparator = kind === "same" && !text.trim() && (removedText || addedText) && changes(parts[at + 1])
+    if (kind === "gone" || isSeparator) removedText += text
+    if (kind === "new" || isSeparator) addedText += text
+    if (kind !== "same" || isSeparator) return
+    flush()
     const last = runs.at(-1)
     if (last?.kind === "same") last.text += text
     else runs.push({ kind, text })
   })
-  settle()
+  flush()
   return runs
 }
 

@@ -78,9 +78,11 @@ export function ago(time, now) {
 
 /** The elapsed time within a sentence. @param {Time} time @param {number} now */
 export function timeAgo(time, now) {
-  const words = ago(time, now)
-  if (words === t("common.now")) return t("common.just_now")
-  return now - Date.parse(time) >= 60 * DAY_MS ? t("common.on_day", { day: words }) : t("common.ago", { age: words })
+  const relative = ago(time, now)
+  if (relative === t("common.now")) return t("common.just_now")
+  return now - Date.parse(time) >= 60 * DAY_MS
+    ? t("common.on_day", { day: relative })
+    : t("common.ago", { age: relative })
 }
 
 /** The largest unit alone. @param {number} seconds */
@@ -160,8 +162,8 @@ export function isOperational(category) {
 export function fadesOut(memory, now) {
   if (memory.pinned || !memory.active || !isOperational(memory.category)) return null
   const start = Date.parse(memory.updated_at) + GRACE_DAYS * DAY_MS
-  const taken = Math.max(0, Math.floor((now - start) / (7 * DAY_MS)))
-  return new Date(start + (taken + weeksLeft(memory)) * 7 * DAY_MS)
+  const weeksPassed = Math.max(0, Math.floor((now - start) / (7 * DAY_MS)))
+  return new Date(start + (weeksPassed + weeksLeft(memory)) * 7 * DAY_MS)
 }
 
 /** The number of weeks of decay that take a memory below the threshold. @param {Memory} memory */
@@ -180,9 +182,9 @@ export function outlook(memory, now) {
 /** @param {Memory} memory */
 function inactiveWords({ inactive_reason: reason, confidence }) {
   if (confidence < THRESHOLD) return t("common.inactive_low")
-  const words = { operator: t("common.set_by_a_person"), deleted: t("common.deleted_by_a_client") }
-  const why = words[/** @type {keyof typeof words} */ (reason)] ?? reason ?? ""
-  return why ? t("common.inactive_because", { why }) : t("common.inactive")
+  const reasonTexts = { operator: t("common.set_by_a_person"), deleted: t("common.deleted_by_a_client") }
+  const reasonText = reasonTexts[/** @type {keyof typeof reasonTexts} */ (reason)] ?? reason ?? ""
+  return reasonText ? t("common.inactive_because", { why: reasonText }) : t("common.inactive")
 }
 
 const REASONS = new Map([

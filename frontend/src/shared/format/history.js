@@ -30,16 +30,16 @@ const INACTIVE = new Map([
  * @param {{unnamed?: boolean}} [how]
  */
 export function historyWords({ cause, actor, session_id: session, reason, before, after }, { unnamed = false } = {}) {
-  const back = backWords(reason)
-  const undone = cause === "undone" && Boolean(back)
-  const what = capital(undone ? t("memory.reverted", { step: back }) : causeOf(cause))
+  const undoneStep = backWords(reason)
+  const isUndo = cause === "undone" && Boolean(undoneStep)
+  const what = capital(isUndo ? t("memory.reverted", { step: undoneStep }) : causeOf(cause))
   const [, rest = ""] = /^undoes [^;]+; (.*)$/.exec(reason) ?? []
-  const why = undone ? rest : back ? t("memory.reverts", { step: back }) : reason
+  const why = isUndo ? rest : undoneStep ? t("memory.reverts", { step: undoneStep }) : reason
   const step = unnamed && actor === "session" ? what : t("memory.step", { what, by: byWords(actor, session) })
-  const moved = before && after && before.confidence !== after.confidence
-  const values = moved ? { step, was: confidence(before.confidence), is: confidence(after.confidence) } : null
-  const whole = values ? t("memory.step_moved", values) : step
-  return why ? t("memory.step_why", { step: whole, why }) : whole
+  const isMoved = before && after && before.confidence !== after.confidence
+  const values = isMoved ? { step, was: confidence(before.confidence), is: confidence(after.confidence) } : null
+  const sentence = values ? t("memory.step_moved", values) : step
+  return why ? t("memory.step_why", { step: sentence, why }) : sentence
 }
 
 /** @param {string} actor @param {number | null | undefined} session */
@@ -49,9 +49,9 @@ function byWords(actor, session) {
   return actor === "supervisor" ? t("memory.by_supervisor") : t("memory.by_actor", { actor })
 }
 
-/** @param {string} words */
-function capital(words) {
-  return words.charAt(0).toUpperCase() + words.slice(1)
+/** @param {string} text */
+function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** The step that an undo reverted, as text. @param {string} reason */
@@ -70,7 +70,9 @@ const UNDOING = ["undone", "review"]
 /** The step that reverted a step. @param {HistoryEntry} step @param {HistoryEntry[]} history */
 export function undoOf({ id, cause, version }, history) {
   const reason = `undoes ${cause} of version ${version}`
-  return history.find((each) => each.id > id && UNDOING.includes(each.cause) && each.reason.split(";")[0] === reason)
+  return history.find(
+    (candidate) => candidate.id > id && UNDOING.includes(candidate.cause) && candidate.reason.split(";")[0] === reason,
+  )
 }
 
 /**
@@ -94,18 +96,18 @@ export function textChange({ before, after }) {
 export function otherChanges({ before, after }) {
   if (!before || !after) return ""
   return [
-    moved("title", before.title, after.title),
-    moved("category", before.category, after.category),
+    moveText("title", before.title, after.title),
+    moveText("category", before.category, after.category),
     before.service === after.service
       ? ""
-      : moved("service", serviceName(before.service ?? null), serviceName(after.service ?? null)),
-    moved("project", before.project, after.project),
-    moved("scope", before.scope, after.scope),
-    otherwise("topic_key", before.topic_key, after.topic_key),
-    otherwise("tags", before.tags?.join(", "), after.tags?.join(", ")),
-    otherwise("metadata", pairs(before.metadata), pairs(after.metadata)),
-    otherwise("expiry", moment(before.expires_at), moment(after.expires_at)),
-    moved("trust", before.trust, after.trust),
+      : moveText("service", serviceName(before.service ?? null), serviceName(after.service ?? null)),
+    moveText("project", before.project, after.project),
+    moveText("scope", before.scope, after.scope),
+    changeText("topic_key", before.topic_key, after.topic_key),
+    changeText("tags", before.tags?.join(", "), after.tags?.join(", ")),
+    changeText("metadata", pairs(before.metadata), pairs(after.metadata)),
+    changeText("expiry", moment(before.expires_at), moment(after.expires_at)),
+    moveText("trust", before.trust, after.trust),
     before.pinned === after.pinned ? "" : t(after.pinned ? "memory.is_pinned" : "memory.not_pinned"),
     activity(before, after),
   ]
@@ -115,11 +117,11 @@ export function otherChanges({ before, after }) {
 
 /** Metadata on one line: `env: prod, ports: [80,443]`. @param {Record<string, unknown> | undefined} metadata */
 export function pairs(metadata) {
-  const words = (/** @type {unknown} */ value) => (typeof value === "string" ? value : JSON.stringify(value))
+  const textOf = (/** @type {unknown} */ value) => (typeof value === "string" ? value : JSON.stringify(value))
   return (
     metadata &&
     Object.entries(metadata)
-      .map(([key, value]) => `${key}: ${words(value)}`)
+      .map(([key, value]) => `${key}: ${textOf(value)}`)
       .join(", ")
   )
 }
@@ -132,17 +134,19 @@ function moment(at) {
 /**
  * A field that may be empty, but whose state is recorded on both sides.
  * @param {"topic_key" | "tags" | "metadata" | "expiry"} name
- * @param {string | null | undefined} was
- * @param {string | null | undefined} is
+ * @param {string | null | undefined} oldValue
+ * @param {string | null | undefined} newValue
  */
-function otherwise(name, was, is) {
-  if (was === undefined || is === undefined || was === is) return ""
-  return t(`memory.moved_${name}`, { was: was || t("memory.none"), is: is || t("memory.none") })
+function changeText(name, oldValue, newValue) {
+  if (oldValue === undefined || newValue === undefined || oldValue === newValue) return ""
+  return t(`memory.moved_${name}`, { was: oldValue || t("memory.none"), is: newValue || t("memory.none") })
 }
 
-/** @param {"title" | "category" | "service" | "project" | "scope" | "trust"} name @param {string | undefined} was @param {string | undefined} is */
-function moved(name, was, is) {
-  return was === is || !was || !is ? "" : t(`memory.moved_${name}`, { was, is })
+/** @param {"title" | "category" | "service" | "project" | "scope" | "trust"} name @param {string | undefined} oldValue @param {string | undefined} newValue */
+function moveText(name, oldValue, newValue) {
+  return oldValue === newValue || !oldValue || !newValue
+    ? ""
+    : t(`memory.moved_${name}`, { was: oldValue, is: newValue })
 }
 
 /** @param {MemoryState} before @param {MemoryState} after */

@@ -38,8 +38,8 @@ const RELATED = new Map([
  */
 export function lossOf({ session_id: session, created_at: at }, history) {
   const entry = history.find(
-    (each) =>
-      each.cause === "contradicted" && each.session_id === session && each.at === at && each.before && each.after,
+    (entry) =>
+      entry.cause === "contradicted" && entry.session_id === session && entry.at === at && entry.before && entry.after,
   )
   if (!entry?.before || !entry.after) return null
   return { from: entry.before.confidence, to: entry.after.confidence, back: !isEffective(entry, history) }
@@ -47,28 +47,28 @@ export function lossOf({ session_id: session, created_at: at }, history) {
 
 /** @typedef {ReturnType<typeof lossOf>} Loss */
 
-/** The confidence of the old memory with the loss restored. @param {Memory} old @param {Loss} loss */
-export function givenBack(old, loss) {
-  if (!loss || loss.back) return old.confidence
-  return Math.round(100 * Math.min(1, old.confidence + loss.from - loss.to)) / 100
+/** The confidence of the old memory with the loss restored. @param {Memory} oldMemory @param {Loss} loss */
+export function givenBack(oldMemory, loss) {
+  if (!loss || loss.back) return oldMemory.confidence
+  return Math.round(100 * Math.min(1, oldMemory.confidence + loss.from - loss.to)) / 100
 }
 
 /** The five ways to resolve a case, each with its effect. @param {Review} review @param {Loss} loss @returns {Way[]} */
-export function waysOf({ kind, old, new: fresh }, loss) {
-  if (!old || !fresh) return []
-  if (kind === "verification") return waysOfFailed(old)
-  if (kind === "file") return waysOfFile(old)
+export function waysOf({ kind, old: oldMemory, new: newMemory }, loss) {
+  if (!oldMemory || !newMemory) return []
+  if (kind === "verification") return waysOfFailed(oldMemory)
+  if (kind === "file") return waysOfFile(oldMemory)
   if (kind === "relationship") return waysOfRelationship()
-  const [older, newer] = [t("common.the_old_memory"), t("common.the_new_memory")]
-  const back = returns(older, old, givenBack(old, loss))
-  const top = Math.max(givenBack(old, loss), fresh.confidence)
+  const [oldName, newName] = [t("common.the_old_memory"), t("common.the_new_memory")]
+  const restored = returns(oldName, oldMemory, givenBack(oldMemory, loss))
+  const highest = Math.max(givenBack(oldMemory, loss), newMemory.confidence)
   return [
-    way("keep_new", `${stays(newer, fresh)} ${leaves(older)}`),
-    way("keep_old", `${back} ${leaves(newer)}`),
-    way("reword", `${t("common.new_gets_your_text")} ${leaves(older)}`, true),
-    way("both", `${t("common.included_with_scope")} ${back}`, true),
-    way("merge", `${t("common.gets_your_text", { at: confidence(top) })} ${leaves(newer)}`, true),
-    way("dismiss", `${stays(older, old)} ${stays(newer, fresh)}`),
+    way("keep_new", `${stays(newName, newMemory)} ${leaves(oldName)}`),
+    way("keep_old", `${restored} ${leaves(newName)}`),
+    way("reword", `${t("common.new_gets_your_text")} ${leaves(oldName)}`, true),
+    way("both", `${t("common.included_with_scope")} ${restored}`, true),
+    way("merge", `${t("common.gets_your_text", { at: confidence(highest) })} ${leaves(newName)}`, true),
+    way("dismiss", `${stays(oldName, oldMemory)} ${stays(newName, newMemory)}`),
   ]
 }
 
@@ -103,27 +103,27 @@ function waysOfRelationship() {
   ]
 }
 
-/** @param {Resolution} resolution @param {string} then @param {boolean} [form] @returns {Way} */
-function way(resolution, then, form = false) {
-  return { resolution, key: KEYS[resolution], verb: VERBS[resolution], then, form }
+/** @param {Resolution} resolution @param {string} outcome @param {boolean} [form] @returns {Way} */
+function way(resolution, outcome, form = false) {
+  return { resolution, key: KEYS[resolution], verb: VERBS[resolution], then: outcome, form }
 }
 
-/** @param {string} who @param {Memory} memory */
-function stays(who, { confidence: is, active }) {
-  return t(active ? "common.stays_at" : "common.stays_inactive", { who, at: confidence(is) })
+/** @param {string} subject @param {Memory} memory */
+function stays(subject, { confidence: value, active }) {
+  return t(active ? "common.stays_at" : "common.stays_inactive", { who: subject, at: confidence(value) })
 }
 
-/** @param {string} who */
-function leaves(who) {
-  return t("common.becomes_inactive", { who })
+/** @param {string} subject */
+function leaves(subject) {
+  return t("common.becomes_inactive", { who: subject })
 }
 
-/** @param {string} who @param {Memory} memory @param {number} value */
-function returns(who, memory, value) {
-  if (value === memory.confidence) return stays(who, memory)
-  const again = !memory.active && value >= THRESHOLD
-  const values = { who, from: confidence(memory.confidence), to: confidence(value) }
-  return t(again ? "common.returns_active" : "common.returns", values)
+/** @param {string} subject @param {Memory} memory @param {number} value */
+function returns(subject, memory, value) {
+  if (value === memory.confidence) return stays(subject, memory)
+  const becomesActive = !memory.active && value >= THRESHOLD
+  const values = { who: subject, from: confidence(memory.confidence), to: confidence(value) }
+  return t(becomesActive ? "common.returns_active" : "common.returns", values)
 }
 
 /** A text as it reads within a scope. @param {string} text @param {string} scope */
@@ -139,9 +139,9 @@ export function decidedWords({ kind, resolution }) {
 }
 
 /** The person who decided. @param {Review} review */
-export function deciderWords({ resolved_by: by }) {
-  if (!by || by === "deletion") return ""
-  return by === "operator" ? t("common.by_a_person") : t("common.by_name", { by })
+export function deciderWords({ resolved_by: decider }) {
+  if (!decider || decider === "deletion") return ""
+  return decider === "operator" ? t("common.by_a_person") : t("common.by_name", { by: decider })
 }
 
 /** The reason for the conflict, as a sentence. @param {Review} review */
@@ -173,16 +173,16 @@ const REPORTS = new Map([
  */
 export function reportWords({ cause, session_id: session, extracted }) {
   if (extracted) return t("common.reported_by_organizer")
-  const what = REPORTS.get(cause) ?? cause.replaceAll("_", " ")
-  return session ? t("common.by_session", { what }) : t("common.by_person", { what })
+  const reportText = REPORTS.get(cause) ?? cause.replaceAll("_", " ")
+  return session ? t("common.by_session", { what: reportText }) : t("common.by_person", { what: reportText })
 }
 
 /** The confidence that the old memory has lost so far. @param {Review} review @param {Loss} loss */
-export function lossWords({ kind, old }, loss) {
-  if (!old || ["verification", "file", "relationship"].includes(kind)) return ""
+export function lossWords({ kind, old: oldMemory }, loss) {
+  if (!oldMemory || ["verification", "file", "relationship"].includes(kind)) return ""
   if (kind !== "conflict") return t("common.lost_nothing")
   if (!loss) return t("common.lost_some")
-  const fell = loss.to < THRESHOLD && !old.active
+  const becameInactive = loss.to < THRESHOLD && !oldMemory.active
   const values = { by: confidence(loss.from - loss.to), from: confidence(loss.from), to: confidence(loss.to) }
-  return t(loss.back ? "common.lost_and_restored" : fell ? "common.lost_and_fell" : "common.lost", values)
+  return t(loss.back ? "common.lost_and_restored" : becameInactive ? "common.lost_and_fell" : "common.lost", values)
 }

@@ -5,8 +5,8 @@ export const brief = new Intl.NumberFormat("en", { notation: "compact", maximumF
 const WITHOUT_MODEL = ["probe", "exec"]
 
 /** Whether a model ran the session: its usage is then of interest, and may be unknown. @param {Session} session */
-export function ofModel({ model, engine, input_tokens: given }) {
-  return !WITHOUT_MODEL.includes(engine) || model !== null || given !== null
+export function ofModel({ model, engine, input_tokens: inputTokens }) {
+  return !WITHOUT_MODEL.includes(engine) || model !== null || inputTokens !== null
 }
 
 /** Dollars to the cent; below a cent, with as many digits as are significant. @param {number} cost */
@@ -27,9 +27,18 @@ export function costWords(session) {
 
 /** The input and output tokens. @param {Session} session */
 export function tokenWords(session) {
-  const { input_tokens: given, output_tokens: gave, cache_read_tokens: read, cache_write_tokens: written } = session
-  if (given === null) return ""
-  const all = given + (read ?? 0) + (written ?? 0)
-  const values = { input: brief.format(all), output: brief.format(gave ?? 0), cached: brief.format(read ?? 0) }
-  return t(read ? "session.tokensCached" : "session.tokens", values)
+  const {
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    cache_read_tokens: cacheRead,
+    cache_write_tokens: cacheWrite,
+  } = session
+  if (inputTokens === null) return ""
+  const totalInput = inputTokens + (cacheRead ?? 0) + (cacheWrite ?? 0)
+  const values = {
+    input: brief.format(totalInput),
+    output: brief.format(outputTokens ?? 0),
+    cached: brief.format(cacheRead ?? 0),
+  }
+  return t(cacheRead ? "session.tokensCached" : "session.tokens", values)
 }

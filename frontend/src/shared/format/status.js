@@ -95,9 +95,9 @@ function withReason(start, why) {
 
 /** Why a service is unhealthy: the result of its first bad check, shortened for a sentence. @param {Service} service */
 function reason({ checks, detail, state }) {
-  const bad = checks.find((check) => (state === "failing" ? check.ok === false : check.warned))
-  const words = (bad?.detail || detail).trim().replace(/\.$/, "")
-  return words.length > REASON_CHARS ? `${words.slice(0, REASON_CHARS).trimEnd()}…` : words
+  const failed = checks.find((check) => (state === "failing" ? check.ok === false : check.warned))
+  const text = (failed?.detail || detail).trim().replace(/\.$/, "")
+  return text.length > REASON_CHARS ? `${text.slice(0, REASON_CHARS).trimEnd()}…` : text
 }
 
 /** How long a service has been in its state. @param {Service} service @param {number} now */
@@ -129,8 +129,8 @@ export function detailWords({ detail, checks }) {
 
 /** @param {Pick<Cooldown, "action" | "used" | "limit">} cooldown */
 export function slotWords({ action, used, limit }) {
-  const all = t(action === "restart" ? "overview.restarts" : "overview.redeployments", { n: limit })
-  return t("overview.used", { used, all })
+  const limitText = t(action === "restart" ? "overview.restarts" : "overview.redeployments", { n: limit })
+  return t("overview.used", { used, all: limitText })
 }
 
 /** The time at which a slot becomes free; null if none is used. @param {Cooldown} cooldown */

@@ -41,7 +41,7 @@ const brief = new Intl.NumberFormat("en", { notation: "compact" })
  * @param {{clock: {now: number, second: number}, live: Feed["state"], router: any, approvals?: any}} stores
  */
 export function words({ clock, live, router, approvals }) {
-  const away = () => live.stale || !live.live || live.offline
+  const isDisconnected = () => live.stale || !live.live || live.offline
   return {
     ago: (/** @type {Time} */ time) => format.ago(time, clock.now),
     timeAgo: (/** @type {Time | null} */ time) => (time ? format.timeAgo(time, clock.now) : ""),
@@ -86,16 +86,16 @@ export function words({ clock, live, router, approvals }) {
       memory ? t("common.memory_name", { id: String(memory.id) }) : "",
     decided: outcomes.decidedWords,
     decider: outcomes.deciderWords,
-    report: (/** @type {ReportSource} */ said) => outcomes.reportWords(said),
+    report: (/** @type {ReportSource} */ report) => outcomes.reportWords(report),
     brief: (/** @type {number} */ n) => brief.format(n),
     command: (/** @type {{argv: string[]}} */ { argv }) => argv.join(" "),
 
     /** @param {Session} session */
-    took({ duration_ms: took, ended_at: ended, started_at: started }) {
-      if (took !== null) return format.duration(took)
-      const end = ended ? Date.parse(ended) : Math.max(clock.second, Date.parse(started))
+    took({ duration_ms: durationMs, ended_at: endedAt, started_at: startedAt }) {
+      if (durationMs !== null) return format.duration(durationMs)
+      const end = endedAt ? Date.parse(endedAt) : Math.max(clock.second, Date.parse(startedAt))
       return format.duration(
-        ended ? end - Date.parse(started) : Math.floor((end - Date.parse(started)) / 1_000) * 1_000,
+        endedAt ? end - Date.parse(startedAt) : Math.floor((end - Date.parse(startedAt)) / 1_000) * 1_000,
       )
     },
 
@@ -108,19 +108,19 @@ export function words({ clock, live, router, approvals }) {
     /** @param {string} page */
     current(page) {
       if (router.page === page) return "page"
-      const within = { session: "sessions", service: "overview", trash: "memories", audit: "memories" }
-      return within[/** @type {keyof typeof within} */ (router.page)] === page ? "true" : null
+      const parentPages = { session: "sessions", service: "overview", trash: "memories", audit: "memories" }
+      return parentPages[/** @type {keyof typeof parentPages} */ (router.page)] === page ? "true" : null
     },
 
     /** Whether the current page is one of those that a phone lists under "More". */
     inRest: () => REST.split(" ").includes(router.page),
 
-    feedState: () => (live.paused ? "paused" : away() ? "lost" : live.loaded ? "live" : "joining"),
+    feedState: () => (live.paused ? "paused" : isDisconnected() ? "lost" : live.loaded ? "live" : "joining"),
 
     feedWords() {
       if (live.paused) return live.behind ? t("app.paused_behind", { n: live.behind }) : t("app.paused")
       if (live.offline) return t("app.offline_short")
-      if (away()) return t("app.reconnecting")
+      if (isDisconnected()) return t("app.reconnecting")
       return live.loaded ? t("app.live") : t("app.connecting")
     },
 

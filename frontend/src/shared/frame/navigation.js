@@ -77,7 +77,7 @@ export function visits(dependencies) {
 
   /** @type {Record<string, any> | null} the stores of the lazily loaded pages, once one of them was opened */
   let opened = null
-  let turn = 0
+  let lastRequestId = 0
   let arrivals = 0
   feed.on("memory", (/** @type {Change} */ change) => followMemory(change))
   feed.on("review", (/** @type {Change} */ change) => followReview(change))
@@ -115,11 +115,11 @@ export function visits(dependencies) {
   Alpine.effect(() => announce("overview", overview.here && overview.sentence))
   for (const [name, list] of Object.entries({ memories, reviews, sessions }))
     Alpine.effect(() => announce(name, list.waiting.length && list.pill))
-  let away = ""
-  Alpine.effect(() => (away = announceFeed(away)))
+  let announced = ""
+  Alpine.effect(() => (announced = announceFeed(announced)))
 
-  /** @param {import("../browser/router.js").Place} now @param {{page: string, id: number | null, name: string}} before */
-  function arrive({ page, id, name, params }, before) {
+  /** @param {import("../browser/router.js").Place} now @param {{page: string, id: number | null, name: string}} previous */
+  function arrive({ page, id, name, params }, previous) {
     document.title = badge(titleOf({ page, id, name }))
     if (page !== "overview") overview.exit()
     else if (!overview.here) overview.visit()
@@ -127,12 +127,13 @@ export function visits(dependencies) {
     if (page === "memories") (memories.visit(params), memory.visit(id, memories.filters.as_of))
     else memory.visit(page === "search" ? id : null)
     if (page === "events") ui.newEvents = 0
-    if (opened && before.page !== page && LATE.includes(before.page)) opened[before.page].exit()
-    if (LATE.includes(page)) visitLate(page, before.page !== "")
+    if (opened && previous.page !== page && LATE.includes(previous.page)) opened[previous.page].exit()
+    if (LATE.includes(page)) visitLate(page, previous.page !== "")
     if (page === "sessions") (sessions.visit(params), requests.load())
-    const whole = page === "session" || page === "incidents" // another number is another page
-    if (before.page && (page !== before.page || name !== before.name || (whole && id !== before.id))) focusSoon(START)
-    else if (before.page && id !== null && id !== before.id) focusSoon(PLACES[page] ?? ".panel h2")
+    const isDetailPage = page === "session" || page === "incidents" // another number is another page
+    if (previous.page && (page !== previous.page || name !== previous.name || (isDetailPage && id !== previous.id)))
+      focusSoon(START)
+    else if (previous.page && id !== null && id !== previous.id) focusSoon(PLACES[page] ?? ".panel h2")
   }
 
   /**
@@ -146,18 +147,18 @@ export function visits(dependencies) {
   /**
    * Visit a page whose code may still be loading; by then the operator may be on another page.
    * @param {string} page
-   * @param {boolean} moved
+   * @param {boolean} hasMoved
    */
-  async function visitLate(page, moved) {
-    const mine = ++turn
-    const first = !opened
+  async function visitLate(page, hasMoved) {
+    const requestId = ++lastRequestId
+    const isFirst = !opened
     const stores = opened ?? (await late.open())
     if (!stores) return
     opened = stores
-    if (router.page !== page || mine !== turn) return
+    if (router.page !== page || requestId !== lastRequestId) return
     stores[page].visit(router.params, router.id, router.hash)
-    const held = document.activeElement
-    if (first && moved && (held === document.body || held?.matches(START))) focusSoon(START)
+    const focused = document.activeElement
+    if (isFirst && hasMoved && (focused === document.body || focused?.matches(START))) focusSoon(START)
   }
 
   /** Reload everything visible: the feed cannot tell which changes were missed. */
@@ -194,22 +195,22 @@ export function visits(dependencies) {
   /**
    * One polite announcement for the rows held back, not one for each row.
    * @param {string} source
-   * @param {string | 0 | false} words
+   * @param {string | 0 | false} text
    */
-  function announce(source, words) {
-    if (words) toasts.announce(words, source)
+  function announce(source, text) {
+    if (text) toasts.announce(text, source)
   }
 
   /**
    * Announce the loss of the feed once and its return once, however often the banner updates.
-   * @param {string} before
+   * @param {string} announced
    */
-  function announceFeed(before) {
+  function announceFeed(announced) {
     const { stale, offline } = feed.state
-    const said = offline ? t("app.offline_announced") : stale ? t("app.stale_announced") : ""
-    if (said !== before) announce("feed", said || t("app.live_again"))
-    if (said !== before && !said && late.comes) visitLate(router.page, false)
-    return said
+    const announcement = offline ? t("app.offline_announced") : stale ? t("app.stale_announced") : ""
+    if (announcement !== announced) announce("feed", announcement || t("app.live_again"))
+    if (announcement !== announced && !announcement && late.comes) visitLate(router.page, false)
+    return announcement
   }
 
   /**
@@ -219,16 +220,16 @@ export function visits(dependencies) {
    */
   function focusSoon(selector) {
     const { left } = router
-    const before = document.activeElement
-    const mine = ++arrivals
+    const focused = document.activeElement
+    const arrivalId = ++arrivals
     Alpine.nextTick(() => {
       const now = document.activeElement
-      if (mine !== arrivals || (now !== before && now !== document.body)) return
+      if (arrivalId !== arrivals || (now !== focused && now !== document.body)) return
       const begins = selector === START
       const link = begins && left?.link && document.querySelector(`main a[href="${CSS.escape(left.link)}"]`)
       const field = begins && document.querySelector("main [data-start]")
-      const place = /** @type {HTMLElement | null} */ (link || field || document.querySelector(selector))
-      place?.focus({ preventScroll: true })
+      const target = /** @type {HTMLElement | null} */ (link || field || document.querySelector(selector))
+      target?.focus({ preventScroll: true })
       if (begins) scrollTo(0, left?.y ?? 0)
     })
   }

@@ -18,13 +18,13 @@ export function addMemory({
   beside = similar({ api }),
   unsaved = drafts({ storage }),
 }) {
-  const before = unsaved.of(NEW)
+  const savedDraft = unsaved.of(NEW)
   return {
     open: false,
     saving: false,
-    draft: readDraft(before?.draft),
+    draft: readDraft(savedDraft?.draft),
     /** The time the draft was typed, if it was restored. */
-    typedAt: before?.at ?? null,
+    typedAt: savedDraft?.at ?? null,
     errors: /** @type {Record<string, string>} */ ({}),
     problem: "",
     clamped: UNCLAMPED,

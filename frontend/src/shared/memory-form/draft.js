@@ -18,12 +18,12 @@ export const BLANK = {
 /** @typedef {typeof BLANK} MemoryDraft */
 
 /** A memory as the values of a form. @param {Partial<Memory>} memory @returns {MemoryDraft} */
-export function draftOf({ observation, category, service, confidence: sure, title, tags, project, scope, ...memory }) {
+export function draftOf({ observation, category, service, confidence: value, title, tags, project, scope, ...memory }) {
   return {
     observation: observation ?? "",
     category: category ?? BLANK.category,
     service: service ?? "",
-    confidence: sure ?? BLANK.confidence,
+    confidence: value ?? BLANK.confidence,
     title: title ?? "",
     tags: (tags ?? []).join(", "),
     project: project ?? BLANK.project,
@@ -44,11 +44,13 @@ export function payload(draft) {
  * @param {MemoryDraft} draft @param {Memory} memory
  */
 export function edits(draft, memory) {
-  const held = fieldsOf(memory)
-  const turned = isOperational(draft.category) && !isOperational(memory.category)
-  const left = turned ? { project: BLANK.project, scope: BLANK.scope, topic_key: null, expires_at: null } : {}
+  const savedFields = fieldsOf(memory)
+  const becomesOperational = isOperational(draft.category) && !isOperational(memory.category)
+  const clearedFields = becomesOperational
+    ? { project: BLANK.project, scope: BLANK.scope, topic_key: null, expires_at: null }
+    : {}
   return Object.fromEntries(
-    Object.entries({ ...left, ...payload(draft) }).filter(([name, value]) => !same(value, held[name])),
+    Object.entries({ ...clearedFields, ...payload(draft) }).filter(([name, value]) => !same(value, savedFields[name])),
   )
 }
 
@@ -62,9 +64,9 @@ export function fieldsOf(memory) {
   return { ...plain(draft), ...ofKnowledge(draft), active: memory.active, pinned: memory.pinned }
 }
 
-/** @param {unknown} one @param {unknown} other */
-export function same(one, other) {
-  return JSON.stringify(one) === JSON.stringify(other)
+/** @param {unknown} left @param {unknown} right */
+export function same(left, right) {
+  return JSON.stringify(left) === JSON.stringify(right)
 }
 
 /**
@@ -72,11 +74,11 @@ export function same(one, other) {
  * @param {MemoryDraft} draft
  * @returns {Record<string, string>}
  */
-export function wrongIn({ observation, confidence: typed }) {
-  const sure = parseFloat(String(typed))
+export function wrongIn({ observation, confidence: typedValue }) {
+  const number = parseFloat(String(typedValue))
   return {
     ...(observation.trim() ? {} : { observation: t("memory.empty") }),
-    ...(sure >= 0 && sure <= 1 ? {} : { confidence: t("memory.number") }),
+    ...(number >= 0 && number <= 1 ? {} : { confidence: t("memory.number") }),
   }
 }
 
@@ -88,11 +90,11 @@ export const UNCLAMPED = { to: NaN, note: "" }
  * @param {{draft: MemoryDraft, clamped: typeof UNCLAMPED}} form
  */
 export function clampConfidence(form) {
-  const typed = parseFloat(String(form.draft.confidence))
-  if (Number.isNaN(typed) || (typed >= 0 && typed <= 1)) return
-  const to = typed < 0 ? 0 : 1
-  form.draft.confidence = to
-  form.clamped = { to, note: t("memory.clamped", { typed: String(typed), to: confidence(to) }) }
+  const typedValue = parseFloat(String(form.draft.confidence))
+  if (Number.isNaN(typedValue) || (typedValue >= 0 && typedValue <= 1)) return
+  const clamped = typedValue < 0 ? 0 : 1
+  form.draft.confidence = clamped
+  form.clamped = { to: clamped, note: t("memory.clamped", { typed: String(typedValue), to: confidence(clamped) }) }
 }
 
 /** @param {{draft: MemoryDraft, clamped: typeof UNCLAMPED}} form */
@@ -105,31 +107,34 @@ export function clampNote({ draft, clamped }) {
  * @param {ReturnType<typeof import("./drafts.js").drafts>} drafts @param {Memory} row
  */
 export function resumed(drafts, row) {
-  const kept = drafts.of(row.id)
+  const savedDraft = drafts.of(row.id)
   // a draft begun on a later version than the loaded row waits for that version
-  if (!kept || kept.version > row.version) return null
-  const base = kept.version === row.version ? row : { ...row, ...asTyped(kept.base), version: kept.version }
-  const typed = /** @type {any} */ (kept.draft)
-  const draft = readDraft(typeof typed?.confidence === "number" ? typed : { ...typed, confidence: base.confidence })
-  if (Object.keys(edits(draft, base)).length) return { base, draft, at: kept.at }
-  drafts.drop(row.id, kept.version)
+  if (!savedDraft || savedDraft.version > row.version) return null
+  const base =
+    savedDraft.version === row.version ? row : { ...row, ...asTyped(savedDraft.base), version: savedDraft.version }
+  const savedFields = /** @type {any} */ (savedDraft.draft)
+  const draft = readDraft(
+    typeof savedFields?.confidence === "number" ? savedFields : { ...savedFields, confidence: base.confidence },
+  )
+  if (Object.keys(edits(draft, base)).length) return { base, draft, at: savedDraft.at }
+  drafts.drop(row.id, savedDraft.version)
   return null
 }
 
-/** The fields of a row at the time its draft was begun. @param {unknown} kept @returns {any} */
-function asTyped(kept) {
-  const draft = readDraft(kept)
+/** The fields of a row at the time its draft was begun. @param {unknown} savedDraft @returns {any} */
+function asTyped(savedDraft) {
+  const draft = readDraft(savedDraft)
   return { ...payload({ ...draft, category: "decision" }), category: draft.category }
 }
 
 /**
  * A stored draft with every field validated: a field of the wrong type becomes blank.
- * @param {any} kept
+ * @param {any} savedDraft
  * @returns {MemoryDraft}
  */
-export function readDraft(kept) {
-  const known = Object.entries(BLANK).filter(([name, blank]) => typeof kept?.[name] === typeof blank)
-  return { ...BLANK, ...Object.fromEntries(known.map(([name]) => [name, kept[name]])) }
+export function readDraft(savedDraft) {
+  const validFields = Object.entries(BLANK).filter(([name, blank]) => typeof savedDraft?.[name] === typeof blank)
+  return { ...BLANK, ...Object.fromEntries(validFields.map(([name]) => [name, savedDraft[name]])) }
 }
 
 /** @param {MemoryDraft} draft */

@@ -10,22 +10,22 @@ const MOST = 50
  */
 export function drafts({ storage, now = Date.now }) {
   /** @type {Map<string, StoredDraft>} */
-  const held = new Map()
+  const unsavedDrafts = new Map()
   return {
     /** @param {number | string} id @param {{version: number, base?: unknown, draft: unknown}} what */
     keep(id, { version, base = null, draft }) {
       const key = `${PREFIX}${id}-${version}`
-      const fresh = !held.has(key)
-      const kept = { at: now(), version, base, draft }
-      held.set(key, kept)
-      storage.setItem(key, JSON.stringify(kept))
-      if (fresh) prune()
+      const isNew = !unsavedDrafts.has(key)
+      const record = { at: now(), version, base, draft }
+      unsavedDrafts.set(key, record)
+      storage.setItem(key, JSON.stringify(record))
+      if (isNew) prune()
     },
 
     /** The newest draft of a row. @param {number | string} id @returns {StoredDraft | null} */
     of(id) {
-      const mine = all().filter(({ key }) => key.startsWith(`${PREFIX}${id}-`))
-      return mine.sort((a, b) => b.kept.at - a.kept.at)[0]?.kept ?? null
+      const matching = all().filter(({ key }) => key.startsWith(`${PREFIX}${id}-`))
+      return matching.sort((a, b) => b.kept.at - a.kept.at)[0]?.kept ?? null
     },
 
     /** @param {number | string} id @param {number} version */
@@ -35,21 +35,21 @@ export function drafts({ storage, now = Date.now }) {
   }
 
   function prune() {
-    const found = all().sort((a, b) => b.kept.at - a.kept.at)
-    for (const { key } of found.slice(MOST)) forget(key)
+    const newestFirst = all().sort((a, b) => b.kept.at - a.kept.at)
+    for (const { key } of newestFirst.slice(MOST)) forget(key)
   }
 
   /** @param {string} key */
   function forget(key) {
-    held.delete(key)
+    unsavedDrafts.delete(key)
     storage.removeItem(key)
   }
 
   function all() {
-    const keys = new Set([...(storage.keys?.() ?? []), ...held.keys()].filter((key) => key.startsWith(PREFIX)))
+    const keys = new Set([...(storage.keys?.() ?? []), ...unsavedDrafts.keys()].filter((key) => key.startsWith(PREFIX)))
     return [...keys].flatMap((key) => {
-      const kept = read(storage.getItem(key)) ?? held.get(key)
-      return kept ? [{ key, kept }] : []
+      const record = read(storage.getItem(key)) ?? unsavedDrafts.get(key)
+      return record ? [{ key, kept: record }] : []
     })
   }
 }
@@ -57,8 +57,8 @@ export function drafts({ storage, now = Date.now }) {
 /** @param {string | null} text @returns {StoredDraft | null} */
 function read(text) {
   try {
-    const kept = JSON.parse(text ?? "null")
-    return Number.isFinite(kept?.at) && Number.isInteger(kept.version) ? kept : null
+    const record = JSON.parse(text ?? "null")
+    return Number.isFinite(record?.at) && Number.isInteger(record.version) ? record : null
   } catch {
     return null
   }

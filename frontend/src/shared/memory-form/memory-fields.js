@@ -37,9 +37,9 @@ export function memoryFields(form, name) {
 
     knowledge: () => !isOperational(form.draft.category),
 
-    /** @param {number} by */
-    nudge(by) {
-      const value = Math.min(1, Math.max(0, Number(form.draft.confidence) + by))
+    /** @param {number} delta */
+    nudge(delta) {
+      const value = Math.min(1, Math.max(0, Number(form.draft.confidence) + delta))
       form.draft.confidence = Math.round(100 * value) / 100
       form.compare()
     },
@@ -52,12 +52,12 @@ export function memoryFields(form, name) {
       this.nudge(STEP)
     },
 
-    /** Keys of the slider and its number field, in addition to the native ones. @param {KeyboardEvent} press */
-    pressed(press) {
-      const by = KEYS.get(press.key)
-      if (by === undefined || press.ctrlKey || press.metaKey || press.altKey) return
-      press.preventDefault()
-      this.nudge(by)
+    /** Keys of the slider and its number field, in addition to the native ones. @param {KeyboardEvent} event */
+    pressed(event) {
+      const delta = KEYS.get(event.key)
+      if (delta === undefined || event.ctrlKey || event.metaKey || event.altKey) return
+      event.preventDefault()
+      this.nudge(delta)
     },
 
     /** The effect of this confidence on whether sessions read the memory. */

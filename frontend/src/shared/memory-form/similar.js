@@ -8,8 +8,8 @@ const PAUSE_MS = 300
  * @param {{api: Api, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function similar({ api, later = setTimeout }) {
-  let turn = 0
-  let asked = ""
+  let lastRequestId = 0
+  let lastBody = ""
   return {
     items: /** @type {SimilarMemory[]} */ ([]),
 
@@ -22,22 +22,22 @@ export function similar({ api, later = setTimeout }) {
       const { category, service, observation } = payload(draft)
       if (!observation) return this.clear()
       const body = { category, service, observation, ...(without && { without }) }
-      if (JSON.stringify(body) === asked) return
-      asked = JSON.stringify(body)
-      const mine = ++turn
-      later(() => mine === turn && this.ask(body), PAUSE_MS)
+      if (JSON.stringify(body) === lastBody) return
+      lastBody = JSON.stringify(body)
+      const requestId = ++lastRequestId
+      later(() => requestId === lastRequestId && this.ask(body), PAUSE_MS)
     },
 
     /** @param {Record<string, unknown>} body */
     async ask(body) {
-      const mine = turn
-      const found = await api.post("/memories/similar", body).catch(() => null)
-      if (mine === turn) this.items = found?.items ?? []
+      const requestId = lastRequestId
+      const response = await api.post("/memories/similar", body).catch(() => null)
+      if (requestId === lastRequestId) this.items = response?.items ?? []
     },
 
     clear() {
-      turn++
-      asked = ""
+      lastRequestId++
+      lastBody = ""
       this.items = []
     },
 
@@ -46,7 +46,7 @@ export function similar({ api, later = setTimeout }) {
 
     /** One sentence for a screen reader, for any number of memories. */
     get sentence() {
-      return this.items.map((each) => `${this.words(each)}.`).join(" ")
+      return this.items.map((item) => `${this.words(item)}.`).join(" ")
     },
   }
 }

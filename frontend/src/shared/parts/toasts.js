@@ -11,7 +11,7 @@ const APART_MS = 3_000
  * @param {{timers?: any}} [dependencies]
  */
 export function toasts({ timers = globalThis } = {}) {
-  let last = 0
+  let lastId = 0
   /** @type {Map<string, string>} announcements that wait for the previous one to be read */
   const pending = new Map()
   let speaking = false
@@ -25,7 +25,7 @@ export function toasts({ timers = globalThis } = {}) {
      * @param {{undo?: () => Promise<void>, bad?: boolean, verb?: string}} [how]
      */
     show(text, { undo, bad = false, verb = "" } = {}) {
-      const id = ++last
+      const id = ++lastId
       this.items = [
         ...this.items.slice(-2),
         { id, text, bad, undoable: Boolean(undo), verb: verb || t("app.undo"), undo: undo ?? null },

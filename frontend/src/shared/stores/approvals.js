@@ -20,10 +20,10 @@ export function approvals({ api, feed, confirm, toasts }) {
 
     /** @param {Pick<Change, "id" | "row">} change */
     follow({ id, row }) {
-      const held = this.open.find((each) => each.id === id)
-      if (held && row && held.version >= row.version) return
-      const others = this.open.filter((each) => each.id !== id)
-      this.open = row?.state === "open" ? [...others, row].sort(soonestFirst) : others
+      const existing = this.open.find((approval) => approval.id === id)
+      if (existing && row && existing.version >= row.version) return
+      const otherApprovals = this.open.filter((approval) => approval.id !== id)
+      this.open = row?.state === "open" ? [...otherApprovals, row].sort(soonestFirst) : otherApprovals
     },
 
     get waits() {
@@ -51,7 +51,7 @@ export function approvals({ api, feed, confirm, toasts }) {
 
     /** @param {number | null} session */
     of(session) {
-      return this.open.filter((each) => each.session_id === session)
+      return this.open.filter((approval) => approval.session_id === session)
     },
 
     requestedAction,
@@ -62,8 +62,8 @@ export function approvals({ api, feed, confirm, toasts }) {
      * @param {"approve" | "deny"} decision
      */
     async decide(row, decision) {
-      const words = { wish: requestedAction(row) }
-      const verb = t(decision === "approve" ? "app.palette_approve" : "app.palette_deny", words)
+      const values = { wish: requestedAction(row) }
+      const verb = t(decision === "approve" ? "app.palette_approve" : "app.palette_deny", values)
       if (!(await confirm.ask({ title: `${verb}?`, text: row.argv.join(" "), note: row.reason, verb }))) return
       try {
         await api.put(`/approvals/${row.id}/decision`, { decision }, `${row.id}-${row.version}`)

@@ -16,14 +16,14 @@ export function engines({ api }) {
     caps: /** @type {Spending} */ ({ session: null, chain: null, day: null, day_spent: 0 }),
 
     async load() {
-      const found = await api.get("/engines").catch(() => null)
-      if (!found) return
-      this.items = found.engines
-      this.maxTier = found.max_tier
-      this.seconds = found.session_seconds
-      this.turns = found.max_turns ?? 0
-      this.models = found.models ?? {}
-      this.caps = found.caps ?? this.caps
+      const response = await api.get("/engines").catch(() => null)
+      if (!response) return
+      this.items = response.engines
+      this.maxTier = response.max_tier
+      this.seconds = response.session_seconds
+      this.turns = response.max_turns ?? 0
+      this.models = response.models ?? {}
+      this.caps = response.caps ?? this.caps
     },
 
     /** The default engine of a tier. @param {number | string} tier */

@@ -62,14 +62,14 @@ export function journal({ api, toasts }) {
      * @param {boolean} partly
      */
     refuse(act, problem, partly) {
-      const gone = [404, 409].includes(problem.status)
-      if (gone) forget(act)
-      const again = problem.status === 409 && !partly && problem.message.endsWith(REST)
-      const undo = again ? () => this.undo(act, { partly: true }) : undefined
+      const isMissing = [404, 409].includes(problem.status)
+      if (isMissing) forget(act)
+      const isPartial = problem.status === 409 && !partly && problem.message.endsWith(REST)
+      const undo = isPartial ? () => this.undo(act, { partly: true }) : undefined
       toasts.show(t("app.not_undone", { why: problem.message }), {
         bad: true,
         undo,
-        verb: again ? t("app.undo_rest") : "",
+        verb: isPartial ? t("app.undo_rest") : "",
       })
     },
 
@@ -111,6 +111,6 @@ export function undoneWords({
   if (service !== null) return t("app.undid_reset", { service })
   if (memory !== null) return t(WORDS[action] ?? "app.undid_edit", { id: String(memory) })
   if (/^(entity|relationship) /.test(subject ?? "")) return t("app.undid_graph", { subject: String(subject) })
-  const words = t(action === "delete" ? "app.undid_deletes" : "app.undid_edits", { n: changed })
-  return left ? `${words} ${t("app.undid_left", { n: left })}` : words
+  const text = t(action === "delete" ? "app.undid_deletes" : "app.undid_edits", { n: changed })
+  return left ? `${text} ${t("app.undid_left", { n: left })}` : text
 }

@@ -44,12 +44,12 @@ export function liveList({
   opens = STEP,
   byIds,
 }) {
-  let turn = 0
+  let lastRequestId = 0
   let breathing = false
   /** @type {T[]} rows that arrived while earlier rows still slide in */
   let arriving = []
   /** @type {Set<number>} */
-  const gone = new Set()
+  const deletedIds = new Set()
   /** @type {Set<number>} rows changed by a bulk act and not reloaded yet */
   const changed = new Set()
   let reading = false
@@ -88,15 +88,15 @@ export function liveList({
 
     /** Reload the list. The previous rows stay visible until the response arrives. */
     async load() {
-      const mine = ++turn
+      const requestId = ++lastRequestId
       this.busy = true
       try {
         const page = await api.get(path, query())
-        if (mine === turn) this.take(page)
+        if (requestId === lastRequestId) this.take(page)
       } catch (problem) {
-        if (mine === turn) this.fail(/** @type {Error} */ (problem))
+        if (requestId === lastRequestId) this.fail(/** @type {Error} */ (problem))
       }
-      if (mine === turn) this.busy = false
+      if (requestId === lastRequestId) this.busy = false
     },
 
     /** @param {Page<T>} page */
@@ -131,13 +131,13 @@ export function liveList({
 
     async fetchMore() {
       if (this.busy) return
-      const mine = turn
+      const requestId = lastRequestId
       this.busy = true
       try {
         const page = await api.get(path, { ...query(), cursor: this.next })
-        if (mine !== turn) return
-        const known = new Set(this.rows.map((row) => row.id))
-        this.rows.push(...page.items.filter((/** @type {T} */ row) => !known.has(row.id)))
+        if (requestId !== lastRequestId) return
+        const loadedIds = new Set(this.rows.map((row) => row.id))
+        this.rows.push(...page.items.filter((/** @type {T} */ row) => !loadedIds.has(row.id)))
         this.next = page.next
         this.problem = ""
         feed.replay(page.seq, entity, this.apply.bind(this))
@@ -155,7 +155,7 @@ export function liveList({
     apply({ op, id, row }) {
       if (op === "batch") return this.applyBatch(row)
       if (op === "deleted") return this.drop(id)
-      if (op === "created") gone.delete(id)
+      if (op === "created") deletedIds.delete(id)
       if (row) this.put(row)
     },
 
@@ -165,9 +165,9 @@ export function liveList({
      */
     applyBatch({ ids, op }) {
       if (op === "deleted") return ids.forEach((id) => this.drop(id))
-      if (op === "created") ids.forEach((id) => gone.delete(id) && changed.add(id))
-      const held = new Set([...this.rows, ...this.waiting].map((row) => row.id))
-      for (const id of ids) if (held.has(id)) changed.add(id)
+      if (op === "created") ids.forEach((id) => deletedIds.delete(id) && changed.add(id))
+      const listedIds = new Set([...this.rows, ...this.waiting].map((row) => row.id))
+      for (const id of ids) if (listedIds.has(id)) changed.add(id)
       if (!reading) later(() => this.readAgain(), BREATH_MS)
       reading = true
     },
@@ -178,11 +178,11 @@ export function liveList({
       changed.clear()
       reading = false
       if (!this.held || !byIds) return this.load()
-      const mine = turn
+      const requestId = lastRequestId
       try {
-        for (let at = 0; at < ids.length && mine === turn; at += IN_DOM) {
+        for (let at = 0; at < ids.length && requestId === lastRequestId; at += IN_DOM) {
           const rows = await byIds(ids.slice(at, at + IN_DOM))
-          if (mine === turn) rows.forEach((row) => this.put(row))
+          if (requestId === lastRequestId) rows.forEach((row) => this.put(row))
         }
       } catch (problem) {
         this.problem = /** @type {Error} */ (problem).message
@@ -195,12 +195,12 @@ export function liveList({
      * @param {{own?: boolean}} [how]
      */
     put(row, { own = false } = {}) {
-      if (own) gone.delete(row.id)
-      if (gone.has(row.id)) return
+      if (own) deletedIds.delete(row.id)
+      if (deletedIds.has(row.id)) return
       if (replaced(this.rows, row)) return this.change(row.id)
       if (replaced(arriving, row) || arriving.some(({ id }) => id === row.id)) return
-      if (this.waiting.some((each) => each.id === row.id)) return this.putWaiting(row, own)
-      if (this.rows.some((each) => each.id === row.id) || !matches(row)) return
+      if (this.waiting.some((other) => other.id === row.id)) return this.putWaiting(row, own)
+      if (this.rows.some((other) => other.id === row.id) || !matches(row)) return
       if (this.total !== null) this.total += 1
       if (this.beyond(row)) return
       if (own) this.place(row)
@@ -234,7 +234,7 @@ export function liveList({
      */
     putWaiting(row, own) {
       replaced(this.waiting, row)
-      this.waiting = this.waiting.filter((each) => matches(each) && !(own && each.id === row.id))
+      this.waiting = this.waiting.filter((waitingRow) => matches(waitingRow) && !(own && waitingRow.id === row.id))
       if (own) this.place(row)
     },
 
@@ -251,18 +251,18 @@ export function liveList({
 
     /** @param {T} row */
     place(row) {
-      const at = this.rows.findIndex((each) => compare(row, each) < 0)
+      const at = this.rows.findIndex((other) => compare(row, other) < 0)
       this.rows.splice(at < 0 ? this.rows.length : at, 0, row)
       this.change(row.id)
     },
 
     /** @param {number} id @param {{own?: boolean}} [how] */
     drop(id, { own = false } = {}) {
-      gone.add(id)
+      deletedIds.add(id)
       arriving = arriving.filter((row) => row.id !== id)
-      const waited = this.waiting.some((row) => row.id === id)
+      const wasWaiting = this.waiting.some((row) => row.id === id)
       this.waiting = this.waiting.filter((row) => row.id !== id)
-      if (waited && this.total !== null) this.total -= 1
+      if (wasWaiting && this.total !== null) this.total -= 1
       if (!this.rows.some((row) => row.id === id)) return
       if (this.held && !own) this.leaving[id] = true
       else this.remove([id])
@@ -270,10 +270,10 @@ export function liveList({
 
     /** @param {number[]} ids */
     remove(ids) {
-      const before = this.rows.length
+      const previousCount = this.rows.length
       this.rows = this.rows.filter((row) => !ids.includes(row.id))
       this.moved += 1
-      if (this.total !== null) this.total -= before - this.rows.length
+      if (this.total !== null) this.total -= previousCount - this.rows.length
       ids.forEach((id) => delete this.leaving[id])
       if (this.next !== null && this.rows.length <= FEW) this.fetchMore()
     },
@@ -306,7 +306,7 @@ export function liveList({
 
 /** Replace a row by a newer version in place. @template {Row} T @param {T[]} rows @param {T} row */
 function replaced(rows, row) {
-  const at = rows.findIndex((each) => each.id === row.id)
+  const at = rows.findIndex((candidate) => candidate.id === row.id)
   if (at < 0 || rows[at].version >= row.version) return false
   rows[at] = row
   return true

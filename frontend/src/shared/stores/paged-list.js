@@ -8,9 +8,9 @@ const PAGE = 50
  * @param {{api: Api, path: string, later?: any, now?: () => number}} dependencies
  */
 export function pagedList({ api, path, later, now = Date.now }) {
-  let turn = 0
+  let lastRequestId = 0
   /** @type {() => void} */
-  let again = () => {}
+  let reloadSoon = () => {}
   return {
     rows: /** @type {any[]} */ ([]),
     next: /** @type {string | null} */ (null),
@@ -23,7 +23,7 @@ export function pagedList({ api, path, later, now = Date.now }) {
     /** The page is shown from now on. @param {() => unknown} [reload] called on a change */
     enter(reload = () => this.load()) {
       this.here = true
-      again = throttle(() => this.here && reload(), { later, now })
+      reloadSoon = throttle(() => this.here && reload(), { later, now })
       return this.load()
     },
 
@@ -33,7 +33,7 @@ export function pagedList({ api, path, later, now = Date.now }) {
 
     /** The rows of the list may have changed. */
     follow() {
-      if (this.here) again()
+      if (this.here) reloadSoon()
     },
 
     /** @param {string} q */
@@ -43,23 +43,23 @@ export function pagedList({ api, path, later, now = Date.now }) {
     },
 
     async load() {
-      const mine = ++turn
+      const requestId = ++lastRequestId
       try {
         const page = await api.get(path, { q: this.q, limit: PAGE })
-        if (mine !== turn) return
+        if (requestId !== lastRequestId) return
         Object.assign(this, { rows: page.items, next: page.next, total: page.total, phase: "ready", problem: "" })
       } catch (problem) {
-        if (mine !== turn) return
+        if (requestId !== lastRequestId) return
         this.problem = /** @type {Error} */ (problem).message
         if (!this.rows.length) this.phase = "failed"
       }
     },
 
     async more() {
-      const mine = turn
+      const requestId = lastRequestId
       try {
         const page = await api.get(path, { q: this.q, limit: PAGE, cursor: this.next })
-        if (mine === turn) Object.assign(this, { rows: [...this.rows, ...page.items], next: page.next })
+        if (requestId === lastRequestId) Object.assign(this, { rows: [...this.rows, ...page.items], next: page.next })
       } catch (problem) {
         this.problem = /** @type {Error} */ (problem).message
       }

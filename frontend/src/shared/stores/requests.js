@@ -20,11 +20,11 @@ export function requests({ api, feed }) {
 
     /** @param {Change} change */
     follow({ op, id, row }) {
-      const held = this.queued.find((each) => each.id === id)
-      if (held && row && held.version >= row.version) return
-      const rest = this.queued.filter((each) => each.id !== id)
-      const waits = op !== "deleted" && row?.state === "queued"
-      this.queued = waits ? [...rest, row].sort((a, b) => a.id - b.id) : rest
+      const existing = this.queued.find((request) => request.id === id)
+      if (existing && row && existing.version >= row.version) return
+      const otherRequests = this.queued.filter((request) => request.id !== id)
+      const isQueued = op !== "deleted" && row?.state === "queued"
+      this.queued = isQueued ? [...otherRequests, row].sort((a, b) => a.id - b.id) : otherRequests
     },
 
     get words() {
@@ -52,7 +52,7 @@ export function requests({ api, feed }) {
     /** @param {number} id */
     async cancel(id) {
       await api.remove(`/requests/${id}`)
-      this.queued = this.queued.filter((each) => each.id !== id)
+      this.queued = this.queued.filter((request) => request.id !== id)
     },
   }
 }

@@ -1,7 +1,7 @@
 /** The ticked rows of a list: some, a range, all visible, or all that match. @returns {any} */
 export function selection() {
   /** @type {number | null} the start of a range */
-  let from = null
+  let anchorId = null
   return {
     chosen: /** @type {Record<number, boolean>} */ ({}),
     /** All that match, not only the ticked rows. */
@@ -36,7 +36,7 @@ export function selection() {
     unchoose() {
       this.chosen = {}
       this.everything = false
-      from = null
+      anchorId = null
     },
 
     /** @param {boolean} on */
@@ -48,7 +48,7 @@ export function selection() {
     /** @param {number} id @param {boolean} on */
     choose(id, on) {
       this.everything = false
-      from = id
+      anchorId = id
       if (on) this.chosen[id] = true
       else delete this.chosen[id]
     },
@@ -56,10 +56,10 @@ export function selection() {
     /** Tick the range from the last ticked row to this one, in either direction. @param {number} id */
     chooseTo(id) {
       const ids = this.rows.map((/** @type {Row} */ row) => row.id)
-      const [one, other] = [ids.indexOf(from ?? id), ids.indexOf(id)].sort((a, b) => a - b)
+      const [start, end] = [ids.indexOf(anchorId ?? id), ids.indexOf(id)].sort((a, b) => a - b)
       this.everything = false
-      for (const each of ids.slice(Math.max(0, one), other + 1)) this.chosen[each] = true
-      from = id
+      for (const rowId of ids.slice(Math.max(0, start), end + 1)) this.chosen[rowId] = true
+      anchorId = id
     },
   }
 }

@@ -4,13 +4,13 @@ import { en } from "./en.js"
 /** @typedef {{ [A in keyof Catalogue]: `${A & string}.${keyof Catalogue[A] & string}` }[keyof Catalogue]} TextKey */
 
 /** @type {Record<string, any>} the texts loaded so far */
-const known = { ...en }
+const texts = { ...en }
 const plurals = new Intl.PluralRules("en")
 const number = new Intl.NumberFormat("en")
 
 /** Add the texts of more areas. @param {Record<string, any>} areas */
 export function addTexts(areas) {
-  Object.assign(known, areas)
+  Object.assign(texts, areas)
 }
 
 /**
@@ -19,7 +19,7 @@ export function addTexts(areas) {
  */
 export function t(key, values = {}) {
   const [area, name] = String(key).split(".")
-  const entry = known[area]?.[name]
+  const entry = texts[area]?.[name]
   const text = typeof entry === "string" ? entry : entry[plurals.select(Number(values.n))]
   return text.replace(/\{(\w+)\}/g, (/** @type {string} */ hole, /** @type {string} */ name) =>
     worded(values[name] ?? hole),

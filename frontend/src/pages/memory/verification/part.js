@@ -34,9 +34,9 @@ export function verificationPart(store) {
       return at ? t("verification.marked", { why: mark }) : ""
     },
     evidence: () =>
-      (verification.outcome?.evidence ?? []).map((/** @type {EvidenceItem} */ each, /** @type {number} */ n) => ({
-        ...each,
-        key: `${n} ${each.claim}`,
+      (verification.outcome?.evidence ?? []).map((/** @type {EvidenceItem} */ item, /** @type {number} */ n) => ({
+        ...item,
+        key: `${n} ${item.claim}`,
       })),
     /** @param {EvidenceItem} each */
     claimIcon: ({ state }) => `#icon-${CLAIMS[state]}`,

@@ -9,7 +9,7 @@ const DAY_S = 86_400
  * @param {{api: Api}} dependencies
  */
 export function verification({ api }) {
-  let turn = 0
+  let lastRequestId = 0
   return {
     id: /** @type {number | null} */ (null),
     version: 0,
@@ -36,9 +36,9 @@ export function verification({ api }) {
     },
 
     async load() {
-      const mine = ++turn
-      const found = await api.get(`/memories/${this.id}/verification`).catch(() => null)
-      if (mine === turn && found) this.take(found)
+      const requestId = ++lastRequestId
+      const response = await api.get(`/memories/${this.id}/verification`).catch(() => null)
+      if (requestId === lastRequestId && response) this.take(response)
     },
 
     /** @param {VerificationState} found */
@@ -49,9 +49,9 @@ export function verification({ api }) {
     verify() {
       return this.act("verification.not_verified", async () => {
         const { id } = this
-        turn++ // the response to an earlier read is older than this one
-        const found = await api.post(`/memories/${id}/verify`, {})
-        if (id === this.id) this.take(found)
+        lastRequestId++ // the response to an earlier read is older than this one
+        const response = await api.post(`/memories/${id}/verify`, {})
+        if (id === this.id) this.take(response)
       })
     },
 
@@ -78,9 +78,9 @@ export function verification({ api }) {
       const { chosen, command, cadence } = this.draft
       const declared = this.choices.find(({ value }) => value === chosen)
       if (!declared && !command.trim()) return (this.errors = { command: t("verification.no_command") })
-      const what = declared ? { service: declared.service, check: declared.check } : { command: command.trim() }
+      const target = declared ? { service: declared.service, check: declared.check } : { command: command.trim() }
       return this.act("verification.not_attached", async () => {
-        await api.post(`/memories/${this.id}/checks`, { ...what, cadence: Number(cadence) })
+        await api.post(`/memories/${this.id}/checks`, { ...target, cadence: Number(cadence) })
         this.open = false
         await this.load()
       })
@@ -94,16 +94,16 @@ export function verification({ api }) {
       })
     },
 
-    /** @param {import("../../../shared/texts/index.js").TextKey} refused @param {() => Promise<void>} run */
-    async act(refused, run) {
+    /** @param {import("../../../shared/texts/index.js").TextKey} textKey @param {() => Promise<void>} run */
+    async act(textKey, run) {
       if (this.busy) return
       Object.assign(this, { busy: true, problem: "", errors: {} })
       try {
         await run()
       } catch (problem) {
         const { errors = [], message } = /** @type {import("../../../shared/api.js").Problem} */ (problem)
-        this.errors = Object.fromEntries(errors.map(({ field, message: why }) => [field, why]))
-        if (!errors.length) this.problem = t(refused, { why: message })
+        this.errors = Object.fromEntries(errors.map(({ field, message: text }) => [field, text]))
+        if (!errors.length) this.problem = t(textKey, { why: message })
       } finally {
         this.busy = false
       }

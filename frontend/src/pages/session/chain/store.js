@@ -31,7 +31,7 @@ export function handoffWay({ session_id: from, child_id: to, tier, service, stat
  */
 export function chain({ api, feed, later, now = Date.now }) {
   /** @type {() => void} */
-  let again = () => {}
+  let reloadSoon = () => {}
   return {
     id: /** @type {number | null} */ (null),
     items: /** @type {Session[]} */ ([]),
@@ -41,7 +41,7 @@ export function chain({ api, feed, later, now = Date.now }) {
     open(id) {
       if (id !== this.id && !this.items.some((row) => row.id === id)) Object.assign(this, { items: [], handoffs: [] })
       this.id = id
-      again = throttle(() => this.id !== null && this.load(this.id), { later, now })
+      reloadSoon = throttle(() => this.id !== null && this.load(this.id), { later, now })
       return this.load(id)
     },
 
@@ -51,30 +51,30 @@ export function chain({ api, feed, later, now = Date.now }) {
 
     /** @param {number} id */
     async load(id) {
-      const found = await api.get(`/sessions/${id}/chain`).catch(() => null)
-      if (!found || this.id !== id) return
-      this.items = found.items
-      this.handoffs = found.handoffs
-      feed.replay(found.seq, "session", this.follow.bind(this))
-      feed.read(found.seq)
+      const response = await api.get(`/sessions/${id}/chain`).catch(() => null)
+      if (!response || this.id !== id) return
+      this.items = response.items
+      this.handoffs = response.handoffs
+      feed.replay(response.seq, "session", this.follow.bind(this))
+      feed.read(response.seq)
     },
 
     /** A session of this chain changed, or a new one joined it. @param {Change} change */
     follow({ row }) {
       if (this.id === null || !row) return
-      const held = this.items.find((each) => each.id === row.id)
-      if (!held) {
-        if (this.has(row.parent_id)) again()
+      const existing = this.items.find((item) => item.id === row.id)
+      if (!existing) {
+        if (this.has(row.parent_id)) reloadSoon()
         return
       }
-      if (held.version >= row.version) return
-      this.items = this.items.map((each) => (each.id === row.id ? row : each))
-      if (held.status !== row.status) again()
+      if (existing.version >= row.version) return
+      this.items = this.items.map((item) => (item.id === row.id ? row : item))
+      if (existing.status !== row.status) reloadSoon()
     },
 
     /** An escalation of this chain was recorded, or changed. @param {Change} change */
     followHandoff({ row }) {
-      if (row && this.has(row.session_id)) again()
+      if (row && this.has(row.session_id)) reloadSoon()
     },
 
     /** @param {number | null} id */

@@ -92,7 +92,7 @@ def test_an_approval_runs_a_command_once(page: Page, app: App) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_an_approval_comes_whole(page: Page, app: App, width: int) -> None:
+def test_an_approval_shows_all_its_details(page: Page, app: App, width: int) -> None:
     for each in ("Takes 60s to start", "Needs redis", "Answers HTTP 302 when healthy"):
         body = {"category": "timing", "service": "web", "observation": each}
         app.post("/api/v1/memories", body)
@@ -165,7 +165,7 @@ def test_an_approval_is_decided_from_the_palette_of_any_page(page: Page, app: Ap
 
 
 @pytest.mark.parametrize("app", ["5s"], indirect=True)
-def test_who_was_first_is_said_and_so_is_that_time_is_over(page: Page, app: App) -> None:
+def test_a_decision_made_elsewhere_and_an_expiry_are_shown(page: Page, app: App) -> None:
     page.goto(f"{app.url}/approvals")
     card = page.get_by_role("article", name="restart of web")
     expect(card).to_be_visible(timeout=SLOW_MS)

@@ -37,7 +37,7 @@ def test_a_topic_is_audited_from_a_service_and_a_memory(page: Page, app: App) ->
     expect(page.get_by_role("heading", name="Audit of jellyfin")).to_be_visible()
 
 
-def test_another_topic_is_typed_and_printed_without_the_frame(page: Page, app: App) -> None:
+def test_another_topic_is_entered_and_printed_without_navigation(page: Page, app: App) -> None:
     fill(app)
     page.goto(f"{app.url}/audit")
     expect(page.get_by_role("heading", name="Choose a topic")).to_be_visible()

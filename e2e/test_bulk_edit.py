@@ -21,9 +21,7 @@ def sure(app: App, service: str) -> list[float]:
     return sorted({row["confidence"] for row in rows})
 
 
-def test_all_that_match_are_changed_after_one_question_and_put_back_by_one_undo(
-    page: Page, app: App
-) -> None:
+def test_all_matching_memories_are_changed_and_restored_by_one_undo(page: Page, app: App) -> None:
     for number in range(60):
         add(app, f"Fact {number}")
     add(app, "Stays", service="caddy")
@@ -46,7 +44,7 @@ def test_all_that_match_are_changed_after_one_question_and_put_back_by_one_undo(
     assert sure(app, "jellyfin") == [0.7]
 
 
-def test_rows_are_grouped_by_service(page: Page, app: App) -> None:
+def test_memories_are_grouped_by_service(page: Page, app: App) -> None:
     add(app, "Of no service", service=None)
     add(app, "Of caddy", service="caddy")
     add(app, "Of jellyfin")
@@ -57,7 +55,7 @@ def test_rows_are_grouped_by_service(page: Page, app: App) -> None:
     expect(heads).to_have_text(["caddy 1", "jellyfin 1", "general 1"])
 
 
-def test_the_past_is_shown_read_only(page: Page, app: App) -> None:
+def test_a_memory_as_of_an_earlier_time_is_read_only(page: Page, app: App) -> None:
     memory = add(app, "Takes 60s")
     then = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     page.goto(f"{app.url}/memories/{memory}")

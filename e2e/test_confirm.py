@@ -24,7 +24,7 @@ def trust(app: App, number: int) -> str:
     return str(app.get(f"/api/v1/memories/{number}")["trust"])
 
 
-def test_one_key_confirms_a_row_and_z_takes_it_back(page: Page, app: App) -> None:
+def test_a_key_confirms_a_row_and_z_undoes_the_confirmation(page: Page, app: App) -> None:
     memory = typed(app)
     page.goto(f"{app.url}/memories?section=all")
     row = page.get_by_role("row", name=TYPED)
@@ -41,7 +41,7 @@ def test_one_key_confirms_a_row_and_z_takes_it_back(page: Page, app: App) -> Non
     assert trust(app, memory["id"]) == "unverified"
 
 
-def test_the_panel_says_where_it_comes_from_and_confirms_it(page: Page, app: App) -> None:
+def test_the_panel_shows_the_source_of_a_memory_and_confirms_it(page: Page, app: App) -> None:
     memory = typed(app)
     page.goto(f"{app.url}/memories/{memory['id']}")
     panel = page.get_by_role("complementary", name="Memory")

@@ -37,7 +37,7 @@ def test_add_memory(page: Page, app: App) -> None:
     )
 
 
-def test_what_is_held_already_shows_while_a_memory_is_typed(page: Page, app: App) -> None:
+def test_similar_memories_appear_while_a_memory_is_typed(page: Page, app: App) -> None:
     same = add(app, "Takes 60s to start")
     other = add(app, "Takes 10 minutes to start")
     page.goto(f"{app.url}/memories")
@@ -81,7 +81,7 @@ def test_edit_the_observation_and_the_confidence(page: Page, app: App) -> None:
     assert (stored["observation"], stored["confidence"]) == ("Takes 90s", 0.95)
 
 
-def test_delete_asks_once_and_can_be_undone(page: Page, app: App) -> None:
+def test_delete_requires_one_confirmation_and_can_be_undone(page: Page, app: App) -> None:
     memory = add(app, "Takes 60s")
     before = app.get(f"/api/v1/memories/{memory}")
     page.goto(f"{app.url}/memories/{memory}")
@@ -96,7 +96,7 @@ def test_delete_asks_once_and_can_be_undone(page: Page, app: App) -> None:
     assert app.get(f"/api/v1/memories/{memory}") == before
 
 
-def test_saved_edits_are_undone_by_a_key_the_last_one_first(page: Page, app: App) -> None:
+def test_a_key_undoes_saved_edits_from_the_newest(page: Page, app: App) -> None:
     memory = add(app, "Takes 60s")
     page.goto(f"{app.url}/memories/{memory}")
     panel = page.get_by_role("complementary", name="Memory")
@@ -133,7 +133,7 @@ def test_delete_selected(page: Page, app: App) -> None:
     assert [each["observation"] for each in app.get("/api/v1/memories")["items"]] == ["Stays"]
 
 
-def test_filters_live_in_the_address(page: Page, app: App) -> None:
+def test_filters_are_stored_in_the_address(page: Page, app: App) -> None:
     add(app, "Takes 60s")
     add(app, "Library scan", category="behavior")
     add(app, "Applies to all", service=None, confidence=0.2)
@@ -169,7 +169,7 @@ def test_a_concurrent_edit_shows_both_versions(page: Page, app: App, expected: s
     assert "Theirs" in app.get(f"/api/v1/memories/{memory}")["observation"]
 
 
-def test_words_of_an_agent_stay_words(page: Page, app: App) -> None:
+def test_text_of_an_agent_is_shown_as_text(page: Page, app: App) -> None:
     add(app, "<img src=x onerror=alert(1)><script>alert('xss')</script>")
 
     page.goto(f"{app.url}/memories")

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 from app import App
 
 
-def test_a_moved_database_is_said_until_it_is_back(
+def test_a_banner_reports_a_moved_database_until_it_is_restored(
     page: Page, app: App, expected: set[int]
 ) -> None:
     expected.add(503)

@@ -112,7 +112,7 @@ def test_a_browser_receives_notifications_until_it_is_removed(page: Page, app: A
     expect(part.get_by_role("button", name="Turn on here")).to_be_visible()
 
 
-def test_a_browser_that_blocks_notifications_says_what_to_do(page: Page, app: App) -> None:
+def test_blocked_notifications_are_explained(page: Page, app: App) -> None:
     page.add_init_script(
         'Object.defineProperty(Notification, "permission", { get: () => "denied" })'
     )

@@ -109,7 +109,7 @@ def test_a_service_is_added_with_a_test_run_and_undone_by_a_key(page: Page, app:
     expect(history).to_contain_text("reverted")
 
 
-def test_a_field_is_changed_and_everything_else_stays(page: Page, app: App) -> None:
+def test_a_changed_field_leaves_the_rest_of_the_file_unchanged(page: Page, app: App) -> None:
     page.goto(f"{app.url}/editor")
     page.get_by_role("link", name="Edit jellyfin").click()
     form = page.get_by_role("form", name="Service")

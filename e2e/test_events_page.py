@@ -48,7 +48,7 @@ def test_a_range_is_chosen_by_keys_and_survives_a_reload(page: Page, eventful: A
     assert looked_at(page, "here") == []
 
 
-def test_a_stretch_is_chosen_by_dragging(page: Page, eventful: App) -> None:
+def test_a_time_range_is_selected_by_dragging(page: Page, eventful: App) -> None:
     page.goto(f"{eventful.url}/events")
     over = page.locator(".when-plot .u-over")
     expect(over).to_be_visible()
@@ -63,7 +63,7 @@ def test_a_stretch_is_chosen_by_dragging(page: Page, eventful: App) -> None:
     expect(page).to_have_url(re.compile(r"from=20.*to=20"))
 
 
-def test_what_is_said_again_is_one_row_that_counts_up(page: Page, eventful: App) -> None:
+def test_identical_events_are_one_row_with_a_count(page: Page, eventful: App) -> None:
     page.goto(f"{eventful.url}/events")
     page.get_by_role("button", name="group identical").click()
     row = page.get_by_role("row", name=re.compile(REFUSED))

@@ -59,7 +59,7 @@ def tabs_of(page: Page, app: App) -> list[Page]:
     return tabs
 
 
-def test_every_tab_equals_the_server_after_it_was_killed_in_mid_write(page: Page, app: App) -> None:
+def test_every_tab_matches_the_server_after_a_kill_during_writes(page: Page, app: App) -> None:
     learn(app, 1, 2)
     tabs = tabs_of(page, app)
     expect(page.get_by_role("row", name=re.compile("Chore 02"))).to_be_visible()
@@ -109,7 +109,7 @@ def test_a_browser_that_was_offline_catches_up(page: Page, app: App) -> None:
     wait_until_equal([page], app, 7)
 
 
-def test_a_pause_keeps_everything_and_says_how_much(page: Page, app: App) -> None:
+def test_paused_live_updates_are_counted_and_applied_later(page: Page, app: App) -> None:
     learn(app, 1)
     tabs = tabs_of(page, app)
     page.get_by_role("button", name="Pause live updates").click()

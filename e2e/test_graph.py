@@ -83,7 +83,7 @@ def test_the_evidence_of_a_relationship_leads_to_its_memory(page: Page, app: App
     expect(page.get_by_role("main")).to_contain_text(words)
 
 
-def test_a_search_without_a_match_and_an_empty_graph_say_so(page: Page, app: App) -> None:
+def test_a_search_without_a_match_and_an_empty_graph_show_a_message(page: Page, app: App) -> None:
     (app.home / "services.yaml").write_text("services: {}\n")  # each service is an entity
     page.goto(f"{app.url}/graph")
     expect(page.get_by_role("heading", name="No entities yet")).to_be_visible()
@@ -209,7 +209,7 @@ def test_only_the_graph_page_loads_the_drawing(page: Page, app: App) -> None:
     assert sum("/assets/neighborhood-" in each for each in loaded) == 1
 
 
-def test_on_a_phone_the_entity_takes_the_place_of_the_list(page: Page, app: App) -> None:
+def test_on_a_phone_the_entity_replaces_the_list(page: Page, app: App) -> None:
     ada, *_ = three_entities(app)
     for number in range(40):
         app.post("/api/v1/entities", {"name": f"Tool {number:02}", "kind": "tool"})
@@ -235,7 +235,7 @@ def test_on_a_phone_the_entity_takes_the_place_of_the_list(page: Page, app: App)
     expect(page.get_by_role("region", name="Entities")).to_be_visible()
 
 
-def test_another_entity_and_another_theme_move_nothing(page: Page, app: App) -> None:
+def test_another_entity_or_theme_moves_nothing(page: Page, app: App) -> None:
     ada, kept, _ = three_entities(app)
     page.goto(f"{app.url}/graph/{ada}")
     place_of(page, kept)

@@ -41,7 +41,7 @@ def test_a_button_halts_and_resumes(page: Page, app: App) -> None:
     assert app.get("/api/v1/halt")["halted"] is False
 
 
-def test_what_a_file_stopped_says_which_file_to_remove(page: Page, app: App) -> None:
+def test_a_halt_by_file_names_the_file_to_remove(page: Page, app: App) -> None:
     page.goto(f"{app.url}/memories")
     (app.home / "HALT").write_text("Nobody touches anything today")
 

@@ -28,9 +28,7 @@ def set_up(tmp_path: Path) -> Iterator[App]:
     started.stop()
 
 
-def test_health_turns_red_when_the_supervisor_is_killed_and_says_what_to_do(
-    page: Page, app: App
-) -> None:
+def test_health_turns_red_with_advice_when_the_supervisor_is_killed(page: Page, app: App) -> None:
     app.says("All is well")
     page.goto(f"{app.url}/health")
     expect(page.get_by_text("Lamplighter is healthy.")).to_be_visible()
@@ -66,7 +64,7 @@ def test_confidences_are_compared_with_what_confirmed_them(page: Page, app: App)
     assert violations(page, RULES) == []
 
 
-def test_a_closer_look_is_asked_for_and_kept(page: Page, app: App) -> None:
+def test_a_full_check_is_run_and_its_result_stored(page: Page, app: App) -> None:
     page.goto(f"{app.url}/health")
     integrity = page.get_by_role("listitem").filter(
         has=page.get_by_role("heading", name="Integrity")
@@ -80,7 +78,7 @@ def test_a_closer_look_is_asked_for_and_kept(page: Page, app: App) -> None:
     expect(integrity).to_contain_text("All pages of the database are intact")
 
 
-def test_settings_name_where_each_value_comes_from(page: Page, set_up: App) -> None:
+def test_settings_show_the_source_of_each_value(page: Page, set_up: App) -> None:
     set_up.log_in(page)
     page.goto(f"{set_up.url}/settings")
 
@@ -173,7 +171,7 @@ def on_postgres(tmp_path: Path, postgres: PostgresServer) -> Iterator[App]:
     postgres.drop("password")
 
 
-def test_a_password_is_masked_and_the_web_process_alone_is_no_riddle(
+def test_a_password_is_masked_and_a_missing_supervisor_is_explained(
     page: Page, on_postgres: App
 ) -> None:
     on_postgres.log_in(page)
@@ -188,7 +186,7 @@ def test_a_password_is_masked_and_the_web_process_alone_is_no_riddle(
     expect(page.get_by_role("heading", name="Write-ahead log")).to_have_count(0)
 
 
-def test_a_token_is_made_shown_once_and_revoked(page: Page, app: App) -> None:
+def test_a_token_is_created_shown_once_and_revoked(page: Page, app: App) -> None:
     page.goto(f"{app.url}/settings")
     page.get_by_role("button", name="New token").click()
     page.get_by_label("Name").fill("backup script")

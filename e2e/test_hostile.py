@@ -130,7 +130,7 @@ def _all_rows(page: Page) -> None:
         page.wait_for_timeout(60)
 
 
-def test_what_is_said_is_text_on_every_page(browser: Browser, hostile: App) -> None:
+def test_hostile_text_is_shown_as_text_on_every_page(browser: Browser, hostile: App) -> None:
     wrong: list[str] = []
     page = _guarded(browser, hostile, wrong)
     for path in PLACES:
@@ -150,7 +150,9 @@ def test_what_is_said_is_text_on_every_page(browser: Browser, hostile: App) -> N
     assert wrong == []
 
 
-def test_what_is_said_is_text_in_whatever_opens(browser: Browser, hostile: App) -> None:
+def test_hostile_text_is_shown_as_text_in_every_dialog_and_panel(
+    browser: Browser, hostile: App
+) -> None:
     wrong: list[str] = []
     page = _guarded(browser, hostile, wrong)
     [one, *_] = hostile.get("/api/v1/memories?q=onerror")["items"]

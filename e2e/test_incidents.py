@@ -135,7 +135,7 @@ def test_the_list_follows_and_filters(page: Page, app: App) -> None:
     expect(rows).to_contain_text("closed without a repair")
 
 
-def test_an_incident_that_is_not_there_says_so(page: Page, app: App, expected: set[int]) -> None:
+def test_an_unknown_incident_shows_a_message(page: Page, app: App, expected: set[int]) -> None:
     expected.add(404)
     page.goto(f"{app.url}/incidents/99")
 

@@ -115,7 +115,7 @@ def tab_to(page: Page, name: str, *, back: bool = False) -> None:
     raise AssertionError(f"{name!r} is not among {seen}")
 
 
-def test_past_the_navigation_to_the_content(keyboard: Page, shared: App) -> None:
+def test_a_key_skips_the_navigation(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/memories")
 
     press(keyboard, "Tab")
@@ -125,7 +125,7 @@ def test_past_the_navigation_to_the_content(keyboard: Page, shared: App) -> None
     assert keyboard.evaluate("Boolean(document.activeElement.closest('main'))")
 
 
-def test_to_every_page_by_two_keys(keyboard: Page, shared: App) -> None:
+def test_two_keys_open_every_page(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/nowhere")
     for key, name in PAGES.items():
         press(keyboard, "g", key)
@@ -133,7 +133,7 @@ def test_to_every_page_by_two_keys(keyboard: Page, shared: App) -> None:
         expect(heading).to_be_focused()
 
 
-def test_find_a_memory_and_read_it(keyboard: Page, shared: App) -> None:
+def test_a_memory_is_found_and_read_by_keys(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/overview")
 
     press(keyboard, "g", "m")
@@ -149,7 +149,9 @@ def test_find_a_memory_and_read_it(keyboard: Page, shared: App) -> None:
     expect(panel.get_by_role("heading", name="Needs a warm cache")).to_be_focused()
 
 
-def test_correct_a_memory_and_back_to_its_row(keyboard: Page, shared: App) -> None:
+def test_a_memory_is_corrected_by_keys_and_the_focus_returns_to_its_row(
+    keyboard: Page, shared: App
+) -> None:
     [memory] = shared.get("/api/v1/memories?q=Correct+me")["items"]
     at(keyboard, shared, f"/memories/{memory['id']}")
     field = keyboard.get_by_role("textbox", name="Observation")
@@ -168,7 +170,7 @@ def test_correct_a_memory_and_back_to_its_row(keyboard: Page, shared: App) -> No
     assert shared.get(f"/api/v1/memories/{memory['id']}")["observation"] == "Corrected by hand"
 
 
-def test_write_a_memory(keyboard: Page, shared: App) -> None:
+def test_a_memory_is_added_by_keys(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/overview")
 
     press(keyboard, "n")
@@ -183,7 +185,7 @@ def test_write_a_memory(keyboard: Page, shared: App) -> None:
     assert shared.get("/api/v1/memories?q=without+a+mouse")["total"] == 1
 
 
-def test_delete_what_is_selected(keyboard: Page, shared: App) -> None:
+def test_selected_memories_are_deleted_by_keys(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/memories?q=Throw")
     expect(keyboard.get_by_role("row", name=re.compile("Throw this away"))).to_be_visible()
 
@@ -199,7 +201,7 @@ def test_delete_what_is_selected(keyboard: Page, shared: App) -> None:
     assert shared.get("/api/v1/memories?q=Throw")["total"] == 0
 
 
-def test_settle_a_case_and_take_it_back(keyboard: Page, shared: App) -> None:
+def test_a_review_is_resolved_and_reverted_by_keys(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/reviews")
     expect(keyboard.get_by_role("row").or_(keyboard.get_by_role("listitem")).first).to_be_visible()
 
@@ -213,7 +215,7 @@ def test_settle_a_case_and_take_it_back(keyboard: Page, shared: App) -> None:
     assert shared.get("/api/v1/reviews?state=open")["total"] == 1
 
 
-def test_run_a_session(keyboard: Page, shared: App) -> None:
+def test_a_session_is_started_by_keys(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/sessions")
 
     press(keyboard, "r")
@@ -230,7 +232,7 @@ def test_run_a_session(keyboard: Page, shared: App) -> None:
     assert asked["prompt"] == "Look at the logs"
 
 
-def test_from_session_to_session(keyboard: Page, shared: App) -> None:
+def test_keys_move_from_session_to_session(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/sessions/1")
     expect(keyboard.get_by_role("button", name="Stop", exact=True)).to_be_visible()
 
@@ -243,7 +245,7 @@ def test_from_session_to_session(keyboard: Page, shared: App) -> None:
     expect(keyboard.get_by_role("heading", name="Sessions", level=1)).to_be_focused()
 
 
-def test_an_event_becomes_a_memory(keyboard: Page, shared: App) -> None:
+def test_an_event_is_saved_as_a_memory_by_keys(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/events")
     expect(keyboard.get_by_text("Connection refused on port 8096").first).to_be_visible()
 
@@ -258,7 +260,7 @@ def test_an_event_becomes_a_memory(keyboard: Page, shared: App) -> None:
     assert shared.get("/api/v1/memories?q=Connection+refused")["total"] == 1
 
 
-def test_anything_from_the_palette(keyboard: Page, shared: App) -> None:
+def test_the_palette_offers_pages_and_commands(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/memories")
     press(keyboard, "/", "Control+k")
     field = keyboard.get_by_role("combobox", name=re.compile("Find"))
@@ -285,7 +287,7 @@ def test_anything_from_the_palette(keyboard: Page, shared: App) -> None:
     expect(keyboard.get_by_text("Paused", exact=True)).to_be_visible()
 
 
-def test_the_keys_themselves(keyboard: Page, shared: App) -> None:
+def test_keyboard_shortcuts_are_listed_and_can_be_turned_off(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/memories")
 
     press(keyboard, "?")
@@ -304,7 +306,7 @@ def test_the_keys_themselves(keyboard: Page, shared: App) -> None:
 
 
 @pytest.mark.parametrize("path", ["/memories", "/memories/1", "/reviews/1", "/sessions/1"])
-def test_no_key_means_two_things_where_one_is(keyboard: Page, shared: App, path: str) -> None:
+def test_no_key_has_two_meanings_on_one_page(keyboard: Page, shared: App, path: str) -> None:
     at(keyboard, shared, path)
     keyboard.wait_for_timeout(300)
 
@@ -333,13 +335,13 @@ def test_the_palette_opens_again_before_the_browser_reports_that_it_closed(
     expect(palette).to_be_hidden()
 
 
-def test_a_page_that_opens_does_not_take_the_focus_from_its_filter(
-    keyboard: Page, shared: App
-) -> None:
+def test_an_opening_page_leaves_the_focus_in_its_filter(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/sessions")
     assert keyboard.evaluate(TO_MEMORIES_AND_FILTER)
 
 
-def test_the_way_back_finds_its_link_however_short_the_visit(keyboard: Page, shared: App) -> None:
+def test_after_a_short_visit_back_restores_the_focus_to_its_link(
+    keyboard: Page, shared: App
+) -> None:
     at(keyboard, shared, "/sessions")
     assert keyboard.evaluate(THERE_AND_BACK) == "/sessions/1"

@@ -39,7 +39,7 @@ def test_a_marker_of_a_running_session_appears_without_reload(page: Page, app: A
     assert app.get("/api/v1/sessions/1")["status"] == "running"
 
 
-def test_new_rows_wait_while_the_pointer_is_on_the_table(page: Page, app: App) -> None:
+def test_new_rows_are_held_while_the_pointer_is_over_the_table(page: Page, app: App) -> None:
     app.says(SLOW_START)
     page.goto(f"{app.url}/memories")
     first = page.get_by_role("row", name=re.compile("Takes 60s"))
@@ -87,7 +87,7 @@ def test_a_running_session_is_stopped_from_its_page(page: Page, app: App) -> Non
     assert app.get("/api/v1/sessions/1")["reason"] == "Stopped by an operator."
 
 
-def test_run_now_waits_its_turn_and_then_runs(page: Page, app: App) -> None:
+def test_run_now_is_queued_and_then_runs(page: Page, app: App) -> None:
     app.says("[EVENT:info] first round")
     page.goto(f"{app.url}/sessions")
 

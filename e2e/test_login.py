@@ -23,7 +23,7 @@ def typed(page: Page, code: str) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
-def test_the_link_leads_to_the_app(browser: Browser, app: App) -> None:
+def test_the_login_link_opens_the_app(browser: Browser, app: App) -> None:
     context = browser.new_context()
     page = context.new_page()
 
@@ -35,7 +35,7 @@ def test_the_link_leads_to_the_app(browser: Browser, app: App) -> None:
     context.close()
 
 
-def test_logging_out_in_one_tab_ends_the_other_and_a_code_leads_back(page: Page, app: App) -> None:
+def test_a_logout_in_one_tab_logs_out_the_other_and_a_code_logs_in(page: Page, app: App) -> None:
     page.goto(f"{app.url}/memories?category=timing")
     expect(page.get_by_role("heading", name="Memories", level=1)).to_be_visible()
     other = page.context.new_page()
@@ -57,7 +57,7 @@ def test_logging_out_in_one_tab_ends_the_other_and_a_code_leads_back(page: Page,
     other.close()
 
 
-def test_a_link_on_another_site_finds_who_is_logged_in(page: Page, app: App) -> None:
+def test_a_link_from_another_site_opens_the_app_if_logged_in(page: Page, app: App) -> None:
     page.goto(f"http://localhost:{app.port}/")  # another site, as browsers see it
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
     faces = "document.fonts.ready.then((all) => [...all].map((each) => each.family + each.status))"
@@ -69,7 +69,7 @@ def test_a_link_on_another_site_finds_who_is_logged_in(page: Page, app: App) -> 
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_page_to_log_in_by_is_accessible(browser: Browser, app: App, theme: Any) -> None:
+def test_the_login_page_is_accessible(browser: Browser, app: App, theme: Any) -> None:
     for width in WIDTHS:
         context = browser.new_context(
             viewport={"width": width, "height": 700}, color_scheme=theme, bypass_csp=True

@@ -57,7 +57,7 @@ def test_memories_page_auto_refreshes(page: Page, app: App) -> None:
     assert app.get("/api/v1/sessions/1")["status"] == "running"
 
 
-def test_a_contradiction_is_seen_while_the_page_is_open(page: Page, app: App) -> None:
+def test_a_contradiction_appears_while_the_page_is_open(page: Page, app: App) -> None:
     add(app, "Takes 30s to start after restart", service="jellyfin", confidence=0.4)
     page.goto(f"{app.url}/memories")
     assert cells(page, "Takes 30s")[3:5] == ["0.40", "active"]

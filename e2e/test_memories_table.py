@@ -44,7 +44,7 @@ def row_of(page: Page, words: str) -> Locator:
     return page.get_by_role("row", name=re.compile(words))
 
 
-def test_what_is_sorted_and_filtered_stays_so_over_reload_and_back(page: Page, app: App) -> None:
+def test_sorting_and_filters_survive_reload_and_back(page: Page, app: App) -> None:
     for number, confidence in enumerate([0.9, 0.5, 0.7, 0.2]):
         add(app, f"Fact {number}", confidence=confidence)
     add(app, "Of caddy", service="caddy", confidence=0.6)
@@ -119,7 +119,7 @@ def test_steps_of_confidence_are_one_edit_and_one_undo(page: Page, app: App) -> 
     expect(row).to_contain_text("0.70")
 
 
-def test_an_edit_in_a_row_that_was_overtaken_shows_both(
+def test_a_stale_edit_in_a_row_shows_both_versions(
     page: Page, app: App, expected: set[int]
 ) -> None:
     expected.add(412)
@@ -158,7 +158,7 @@ def test_rows_are_ticked_in_ranges(page: Page, app: App) -> None:
     expect(page.get_by_text("5 selected")).to_be_visible()
 
 
-def test_an_act_on_all_that_match_is_foreseen_and_undone_as_one(page: Page, app: App) -> None:
+def test_an_act_on_all_matches_is_previewed_and_undone_as_one(page: Page, app: App) -> None:
     for number in range(60):
         add(app, f"Fact {number}", confidence=0.4 if number < 7 else 0.7)
     page.goto(f"{app.url}/memories?service=jellyfin")
@@ -184,7 +184,7 @@ def test_an_act_on_all_that_match_is_foreseen_and_undone_as_one(page: Page, app:
     assert app.get("/api/v1/memories?state=active")["total"] == 60
 
 
-def test_fifty_arrivals_move_nothing_under_the_focus(page: Page, app: App) -> None:
+def test_fifty_new_rows_do_not_move_the_focused_row(page: Page, app: App) -> None:
     for number in range(20):
         add(app, f"Fact {number}", confidence=0.5)
     page.add_init_script(SHIFTS)
@@ -203,7 +203,7 @@ def test_fifty_arrivals_move_nothing_under_the_focus(page: Page, app: App) -> No
     assert page.evaluate("window.shifts") == 0
 
 
-def test_fifty_arrivals_at_rest_come_without_a_jump(page: Page, app: App) -> None:
+def test_fifty_new_rows_appear_without_a_layout_shift(page: Page, app: App) -> None:
     for number in range(20):
         add(app, f"Fact {number}", confidence=0.5)
     page.add_init_script(SHIFTS)
@@ -221,7 +221,7 @@ def test_fifty_arrivals_at_rest_come_without_a_jump(page: Page, app: App) -> Non
     assert page.evaluate("window.shifts") == 0
 
 
-def test_a_long_list_reads_on_while_it_is_scrolled(page: Page, app: App) -> None:
+def test_a_long_list_loads_more_rows_while_scrolling(page: Page, app: App) -> None:
     for number in range(420):
         add(app, f"Fact {number}", confidence=round(0.95 - number / 1000, 3))
     page.goto(f"{app.url}/memories?sort=created&order=asc")
@@ -243,7 +243,7 @@ def test_a_long_list_reads_on_while_it_is_scrolled(page: Page, app: App) -> None
     assert rows.count() <= 200
 
 
-def test_what_is_typed_in_a_row_is_kept_and_no_empty_field_is_nought(page: Page, app: App) -> None:
+def test_unsaved_text_in_a_row_is_kept_and_an_empty_field_is_not_zero(page: Page, app: App) -> None:
     number = add(app, "Takes 60s")
     page.goto(f"{app.url}/memories")
     row_of(page, "Takes 60s").get_by_role("link", name="Takes 60s").dblclick()
@@ -260,7 +260,7 @@ def test_what_is_typed_in_a_row_is_kept_and_no_empty_field_is_nought(page: Page,
     assert app.get(f"/api/v1/memories/{number}")["version"] == 1
 
 
-def test_many_changed_elsewhere_move_no_row_under_the_focus(page: Page, app: App) -> None:
+def test_many_changes_elsewhere_do_not_move_the_focused_row(page: Page, app: App) -> None:
     many = [add(app, f"Fact {number}", confidence=0.9 - number / 100) for number in range(8)]
     page.goto(f"{app.url}/memories?state=active")
     expect(page.locator("tr[data-id]")).to_have_count(8)

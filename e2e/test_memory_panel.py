@@ -110,7 +110,7 @@ def test_confidence_is_set_by_keys_and_by_buttons(page: Page, app: App) -> None:
     expect(panel.get_by_text("0.70 → 0.71")).to_be_visible()
 
 
-def test_knowledge_has_a_form_of_its_own(page: Page, app: App, expected: set[int]) -> None:
+def test_knowledge_has_a_separate_form(page: Page, app: App, expected: set[int]) -> None:
     expected.add(422)
     held = add(app, "Held", category="config", service=None, topic_key="config/db/pool")
     page.goto(f"{app.url}/memories")
@@ -154,7 +154,9 @@ def test_knowledge_has_a_form_of_its_own(page: Page, app: App, expected: set[int
     ]
 
 
-def test_who_changed_another_field_is_no_conflict(page: Page, app: App, expected: set[int]) -> None:
+def test_a_change_of_another_field_elsewhere_is_no_conflict(
+    page: Page, app: App, expected: set[int]
+) -> None:
     expected.add(412)
     memory = add(app)
     panel = panel_of(page, app, memory)
@@ -171,7 +173,7 @@ def test_who_changed_another_field_is_no_conflict(page: Page, app: App, expected
     assert (kept["observation"], kept["confidence"]) == ("Takes 90s", 0.9)
 
 
-def test_who_changed_the_same_field_is_asked_about(
+def test_a_change_of_the_same_field_elsewhere_requires_a_choice(
     page: Page, app: App, expected: set[int]
 ) -> None:
     expected.add(412)
@@ -199,7 +201,9 @@ def test_who_changed_the_same_field_is_asked_about(
     assert (kept["observation"], kept["confidence"]) == ("Takes 30s to 90s", 0.9)
 
 
-def test_two_tabs_in_turns_lose_no_edit(page: Page, app: App, expected: set[int]) -> None:
+def test_alternating_edits_in_two_tabs_are_all_saved(
+    page: Page, app: App, expected: set[int]
+) -> None:
     expected.add(412)
     memory = add(app)
     tabs = (page, page.context.new_page())
@@ -224,7 +228,7 @@ def test_two_tabs_in_turns_lose_no_edit(page: Page, app: App, expected: set[int]
         expect(panel.get_by_label("Confidence", exact=True)).to_have_value(f"{last[1]:.2f}")
 
 
-def test_unsaved_text_outlives_a_reload(page: Page, app: App) -> None:
+def test_unsaved_text_survives_a_reload(page: Page, app: App) -> None:
     memory = add(app)
     panel = panel_of(page, app, memory)
     panel.get_by_label("Observation").fill("<img src=x onerror=alert(1)> takes 90s")
@@ -252,7 +256,7 @@ def test_unsaved_text_outlives_a_reload(page: Page, app: App) -> None:
     expect(dialog.get_by_label("Observation")).to_have_value("")
 
 
-def test_on_a_phone_the_panel_is_the_page(page: Page, app: App) -> None:
+def test_on_a_phone_the_panel_fills_the_page(page: Page, app: App) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     memory = add(app)
     panel = panel_of(page, app, memory)
@@ -266,7 +270,7 @@ def test_on_a_phone_the_panel_is_the_page(page: Page, app: App) -> None:
     expect(page.get_by_role("link", name=COLD)).to_be_focused()
 
 
-def test_nothing_is_pushed_by_what_comes_late(page: Page, app: App) -> None:
+def test_late_content_causes_no_layout_shift(page: Page, app: App) -> None:
     memory = add(app, "Must be started after WireGuard, else it fails with no route to host")
     for number in range(10):
         add(app, f"Fact {number}", confidence=0.9)

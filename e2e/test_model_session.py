@@ -76,7 +76,7 @@ def app(tmp_path: Path, stage: Stage) -> Iterator[App]:
         started.stop()
 
 
-def test_what_a_model_does_and_costs_is_seen_while_it_works(
+def test_the_tools_and_costs_of_a_model_are_shown_while_it_runs(
     page: Page, app: App, stage: Stage
 ) -> None:
     page.goto(f"{app.url}/overview")

@@ -17,7 +17,7 @@ new PerformanceObserver((list) => {
 
 
 @WIDTHS
-def test_a_filter_leaves_the_list_where_it_is(page: Page, app: App, width: int) -> None:
+def test_a_filter_does_not_move_the_list(page: Page, app: App, width: int) -> None:
     body = {"category": "timing", "service": "jellyfin", "observation": "Takes 60s"}
     app.post("/api/v1/memories", body)
     page.set_viewport_size({"width": width, "height": 844})
@@ -61,9 +61,7 @@ def test_the_end_of_a_session_moves_nothing(page: Page, app: App, width: int, en
 
 
 @pytest.mark.parametrize("width", [1280, 768, 390])
-def test_the_end_of_a_round_leaves_the_overview_where_it_is(
-    page: Page, app: App, width: int
-) -> None:
+def test_the_end_of_a_round_does_not_move_the_overview(page: Page, app: App, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 844})
     page.goto(f"{app.url}/overview")
     state = page.get_by_role("region", name="Status", exact=True)

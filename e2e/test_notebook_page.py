@@ -159,13 +159,13 @@ def test_notes_are_written_below_the_index(page: Page, app: App) -> None:
     assert "Ask Ada" in (app.home / "notebook" / "MEMORY.md").read_text()
 
 
-def test_a_page_that_is_not_there_says_so(page: Page, app: App, expected: set[int]) -> None:
+def test_an_unknown_page_shows_a_message(page: Page, app: App, expected: set[int]) -> None:
     expected.add(404)
     page.goto(f"{app.url}/notebook?page=services%2Fnothing")
     expect(page.get_by_role("heading", name="The page could not be loaded")).to_be_visible()
 
 
-def test_pages_are_found_by_their_words(page: Page, app: App) -> None:
+def test_pages_are_found_by_their_text(page: Page, app: App) -> None:
     remember(app, "Takes 60s to start")
     written(app, "Takes 60s")
     file = page_file(app)

@@ -149,7 +149,7 @@ def test_the_progress_of_a_run_of_the_command_line_is_live(
     assert page.evaluate(OVER) <= 0
 
 
-def test_a_run_that_is_not_there_says_so(page: Page, app: App, expected: set[int]) -> None:
+def test_an_unknown_run_shows_a_message(page: Page, app: App, expected: set[int]) -> None:
     expected.add(404)
     page.goto(f"{app.url}/organizer/9")
     expect(page.get_by_role("heading", name="The run could not be loaded")).to_be_visible()

@@ -9,7 +9,7 @@ from cases import contradiction
 from test_round import SHIFTS
 
 
-def test_what_is_counted_leads_to_its_rows(page: Page, app: App) -> None:
+def test_each_count_links_to_its_rows(page: Page, app: App) -> None:
     contradiction(app, "Answers HTTP 302", "Answers HTTP 200", service="caddy")
     app.says("[MEMORY:timing:jellyfin] Takes 60s to start after restart")
     app.says("[EVENT:critical:jellyfin] Connection refused on port 8096")
@@ -34,7 +34,7 @@ def test_what_is_counted_leads_to_its_rows(page: Page, app: App) -> None:
     expect(page.get_by_text("Answers HTTP 302").first).to_be_visible()
 
 
-def test_all_of_what_was_seen_again_is_read_on_the_page(page: Page, app: App) -> None:
+def test_all_reinforced_memories_are_listed_on_the_page(page: Page, app: App) -> None:
     app.says("[MEMORY:timing:jellyfin] Takes 60s to start after restart")
     for number in range(1, 8):
         app.says(f"[MEMORY:behavior:svc{number}] Needs {number} workers to answer")
@@ -48,7 +48,7 @@ def test_all_of_what_was_seen_again_is_read_on_the_page(page: Page, app: App) ->
     expect(page.get_by_role("link", name=re.compile("Takes 60s"))).to_be_visible()
 
 
-def test_it_counts_down_and_learns_without_moving(page: Page, app: App) -> None:
+def test_the_countdown_and_new_memories_cause_no_layout_shift(page: Page, app: App) -> None:
     app.says("[MEMORY:timing:jellyfin] Takes 60s to start after restart")
     app.ends()
     page.add_init_script(SHIFTS)

@@ -9,7 +9,7 @@ from app import App
 FOCUS = "document.activeElement.innerText"
 
 
-def test_a_page_that_cannot_be_loaded_comes_once_the_network_is_back(page: Page, app: App) -> None:
+def test_a_page_that_failed_to_load_appears_when_the_network_returns(page: Page, app: App) -> None:
     page.goto(f"{app.url}/overview")
     expect(page.get_by_text("Live", exact=True)).to_be_visible()
     page.evaluate("window.ours = true")
@@ -26,7 +26,7 @@ def test_a_page_that_cannot_be_loaded_comes_once_the_network_is_back(page: Page,
     assert page.evaluate("window.ours")
 
 
-def test_the_way_back_ends_where_one_was(page: Page, app: App) -> None:
+def test_back_restores_the_scroll_position_and_the_focus(page: Page, app: App) -> None:
     for n in range(40):
         body = {"level": "info", "text": f"Looked {n} times", "service": "jellyfin"}
         app.post("/api/v1/events", body)
@@ -51,7 +51,7 @@ def test_the_way_back_ends_where_one_was(page: Page, app: App) -> None:
     expect(page.get_by_role("link", name="#1", exact=True).first).to_be_focused()
 
 
-def test_the_first_tab_leads_past_the_navigation_on_every_page(page: Page, app: App) -> None:
+def test_the_first_tab_stop_skips_the_navigation_on_every_page(page: Page, app: App) -> None:
     for path in ("/overview", "/health", "/settings", "/preview"):
         page.goto(f"{app.url}{path}")
         expect(page.locator("main h1")).to_be_visible()

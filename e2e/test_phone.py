@@ -50,7 +50,9 @@ OVERLAPS = """() => {
 
 
 @pytest.mark.parametrize("width", [390, 320])
-def test_the_open_bar_of_a_phone_shows_every_word_apart(page: Page, app: App, width: int) -> None:
+def test_the_open_navigation_of_a_phone_shows_every_word_separately(
+    page: Page, app: App, width: int
+) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(f"{app.url}/overview")
     menu = page.get_by_role("navigation", name="Main")
@@ -65,7 +67,7 @@ def test_the_open_bar_of_a_phone_shows_every_word_apart(page: Page, app: App, wi
     ("path", "filters"),
     [("sessions", "Status"), ("events", "Service"), ("memories", "Section")],
 )
-def test_filters_are_folded_and_those_in_use_stay_in_view(
+def test_filters_are_collapsed_and_active_ones_visible(
     page: Page, app: App, path: str, filters: str
 ) -> None:
     report(app)

@@ -108,7 +108,7 @@ def test_a_session_started_now_gets_the_same_bytes(page: Page, knowing: App) -> 
     expect(page.get_by_text("Session 2 had exactly this prompt.")).to_be_visible()
 
 
-def test_a_session_prompt_is_compared_and_changes_wait(page: Page, knowing: App) -> None:
+def test_a_session_prompt_is_compared_and_live_changes_are_held(page: Page, knowing: App) -> None:
     page.goto(f"{knowing.url}/preview")
     page.get_by_role("combobox", name="Compare with a session").select_option("1")
     expect(page.get_by_text(re.compile("^(Compared with session|Session) 1"))).to_be_visible()

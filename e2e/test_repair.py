@@ -134,7 +134,7 @@ def test_an_unrepairable_service_waits_for_a_person_who_may_reset_cooldowns(
     expect(page.get_by_text("Nothing needs your attention.")).to_be_visible(timeout=15_000)
 
 
-def test_what_a_person_has_seen_to_waits_no_longer(page: Page, watched: App) -> None:
+def test_a_case_marked_as_handled_is_no_longer_open(page: Page, watched: App) -> None:
     asked = "INSERT INTO escalations (session_id, tier, service, reason, state, created_at)"
     with closing(driver.connect(str(watched.home / "lamplighter.db"))) as connection:
         connection.execute("INSERT INTO sessions (started_at) VALUES ('2026-01-01T00:00:00Z')")

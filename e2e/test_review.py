@@ -74,7 +74,7 @@ def test_a_contradiction_is_resolved_and_reverted(
     assert standing(app, first, second) == [(OLD, 0.6, True), (NEW, 0.7, True)]
 
 
-def test_cases_come_live_and_are_worked_through_by_keys(page: Page, app: App) -> None:
+def test_reviews_appear_live_and_are_resolved_by_keys(page: Page, app: App) -> None:
     page.goto(f"{app.url}/reviews")
     expect(page.get_by_role("heading", name="No open reviews")).to_be_visible()
     contradiction(app, OLD, NEW)
@@ -117,7 +117,7 @@ def test_a_concurrent_decision_is_shown(page: Page, app: App, expected: set[int]
     expect(page.get_by_text("Old memory kept.").last).to_be_visible()
 
 
-def test_a_step_of_the_history_is_undone_and_done_again(page: Page, app: App) -> None:
+def test_a_step_of_the_history_is_undone_and_redone(page: Page, app: App) -> None:
     memory = app.post(
         "/api/v1/memories", {"category": "timing", "service": "jellyfin", "observation": OLD}
     )["id"]
@@ -136,7 +136,7 @@ def test_a_step_of_the_history_is_undone_and_done_again(page: Page, app: App) ->
     assert app.get(f"/api/v1/memories/{memory}")["observation"] == NEW
 
 
-def test_what_one_session_says_against_another_waits_for_a_person(page: Page, app: App) -> None:
+def test_a_contradiction_between_sessions_opens_a_review(page: Page, app: App) -> None:
     app.says("[MEMORY:timing:jellyfin] Takes 60s to start after restart")
     app.ends()
     app.post("/api/v1/sessions", {"tier": 1})

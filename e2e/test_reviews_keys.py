@@ -53,7 +53,7 @@ def test_fifty_cases_take_at_most_three_keys_each(page: Page, app: App) -> None:
     }
 
 
-def test_what_a_decision_changes_in_the_next_prompt_is_said_before(page: Page, app: App) -> None:
+def test_the_effect_of_a_resolution_on_the_next_prompt_is_previewed(page: Page, app: App) -> None:
     *_, review = cases.contradiction(app, "Takes 60s to start", "Takes 10s to start")
 
     page.goto(f"{app.url}/reviews/{review}")

@@ -161,7 +161,7 @@ def looked_at(page: Page, where: str) -> list[str]:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_pages_are_accessible_and_steady(browser: Browser, filled: App, width: int) -> None:
+def test_pages_are_accessible_and_stable(browser: Browser, filled: App, width: int) -> None:
     wrong: list[str] = []
     page = _browser_of(browser, filled, width, wrong)
     if width == 768:
@@ -206,7 +206,7 @@ def test_approvals_do_not_move_when_either_half_loads_late(
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_frame_keeps_its_places_while_the_page_is_read(
+def test_the_frame_does_not_move_while_the_page_loads(
     browser: Browser, app: App, width: int
 ) -> None:
     wrong: list[str] = []
@@ -258,7 +258,7 @@ OPENED: Final[tuple[tuple[str, Callable[[Page], None]], ...]] = (
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_what_opens_is_accessible_and_gives_the_focus_back(
+def test_menus_and_dialogs_are_accessible_and_return_the_focus(
     browser: Browser, filled: App, width: int
 ) -> None:
     wrong: list[str] = []
@@ -279,7 +279,7 @@ def test_what_opens_is_accessible_and_gives_the_focus_back(
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_keyboard_goes_everywhere(page: Page, filled: App) -> None:
+def test_keys_open_and_filter_the_memories(page: Page, filled: App) -> None:
     page.goto(f"{filled.url}/sessions")
     expect(page.get_by_role("heading", name="Sessions", level=1)).to_be_visible()
 
@@ -314,7 +314,7 @@ def test_inactive_memories_are_labeled(page: Page, filled: App) -> None:
     expect(row).to_contain_text("inactive")
 
 
-def test_the_first_load_stays_small(page: Page, filled: App) -> None:
+def test_the_first_load_is_small(page: Page, filled: App) -> None:
     scripts: list[Request] = []
     page.on("requestfinished", lambda ask: scripts.extend([ask] if ask.url.endswith(".js") else []))
 
@@ -344,7 +344,7 @@ def _listen(page: Page, ours: str, wrong: list[str]) -> None:
     page.on("console", lambda said: wrong.extend([said.text] if said.type == "error" else []))
 
 
-def test_the_head_of_a_phone_cuts_no_word(page: Page, app: App) -> None:
+def test_the_header_of_a_phone_truncates_no_word(page: Page, app: App) -> None:
     page.goto(f"{app.url}/events")
     head = page.get_by_role("region", name="Live updates")
 

@@ -55,7 +55,9 @@ def test_the_keyboard_leads_from_the_search_to_a_memory_corrected_and_back(
     expect(page).to_have_url(re.compile("/overview$"))
 
 
-def test_a_search_shows_its_scope_and_its_obstacles(page: Page, app: App) -> None:
+def test_a_search_shows_its_layers_and_reports_earlier_results_offline(
+    page: Page, app: App
+) -> None:
     app.post("/api/v1/events", {"level": "warning", "service": "caddy", "text": "Ran out of room"})
     page.goto(f"{app.url}/search?q=room")
     expect(page.get_by_role("heading", name="No results for “room”")).to_be_visible()
@@ -74,7 +76,7 @@ def test_a_search_shows_its_scope_and_its_obstacles(page: Page, app: App) -> Non
     expect(page.get_by_text("1 result for “rooms”")).to_be_visible()
 
 
-def test_filters_in_the_words_are_chips_and_can_be_taken_off(page: Page, app: App) -> None:
+def test_typed_filters_are_chips_and_can_be_removed(page: Page, app: App) -> None:
     for service in ("caddy", "plex"):
         event = {"level": "warning", "service": service, "text": f"The disk of {service} is full"}
         app.post("/api/v1/events", event)

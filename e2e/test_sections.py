@@ -32,7 +32,7 @@ def test_knowledge_is_listed_when_it_is_chosen(page: Page, app: App) -> None:
     expect(rows).to_have_count(1)
 
 
-def test_all_that_match_leaves_knowledge_alone(page: Page, app: App) -> None:
+def test_an_act_on_all_operational_matches_does_not_change_knowledge(page: Page, app: App) -> None:
     for number in range(60):
         add(app, f"Fact {number}", "timing")
     add(app, "Use WAL mode", "decision")

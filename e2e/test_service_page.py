@@ -99,7 +99,7 @@ def test_a_service_is_read_from_the_overview_by_keyboard(page: Page, app: App) -
     expect(page.get_by_role("heading", name="Edit postgres")).to_be_visible()
 
 
-def test_new_results_are_followed_and_a_pause_is_seen(page: Page, app: App) -> None:
+def test_new_results_and_a_pause_appear_live(page: Page, app: App) -> None:
     results(app, *["passed"] * 5, service="postgres", end=datetime.now(UTC) - 2 * MINUTE)
     page.goto(f"{app.url}/services/postgres")
     expect(page.get_by_role("img", name="The last 5 check results passed")).to_be_visible()
@@ -121,7 +121,9 @@ def test_new_results_are_followed_and_a_pause_is_seen(page: Page, app: App) -> N
     expect(page.get_by_role("button", name="Pause", exact=True)).to_be_visible()
 
 
-def test_an_incident_is_read_on_one_axis_and_beside_the_one_before(page: Page, app: App) -> None:
+def test_an_incident_has_one_timeline_next_to_that_of_the_previous_one(
+    page: Page, app: App
+) -> None:
     results(app, *["passed"] * 20, service="postgres")
     for number in (1, 2):
         alert = {"service": "postgres", "title": "is down", "id": f"p{number}"}
@@ -149,7 +151,7 @@ def test_an_incident_is_read_on_one_axis_and_beside_the_one_before(page: Page, a
     expect(page).to_have_url(f"{app.url}/services/postgres")
 
 
-def test_a_service_that_is_not_declared_says_so(page: Page, app: App, expected: set[int]) -> None:
+def test_an_undeclared_service_shows_a_message(page: Page, app: App, expected: set[int]) -> None:
     expected.add(404)
     page.goto(f"{app.url}/services/gone")
 

@@ -139,9 +139,7 @@ def test_a_chain_is_seen_as_one_and_an_engine_is_chosen(page: Page, app: App) ->
     assert app.get("/api/v1/requests")["items"][0]["engine"] == "probe"
 
 
-def test_a_session_whose_supervisor_was_killed_says_what_was_recovered(
-    page: Page, app: App
-) -> None:
+def test_a_session_of_a_killed_supervisor_shows_what_was_recovered(page: Page, app: App) -> None:
     app.says("First\nsecond\nthird")
     page.goto(f"{app.url}/sessions/1")
     expect(page.get_by_text("third")).to_be_visible()

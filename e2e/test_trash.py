@@ -16,7 +16,7 @@ def delete(app: App, page: Page, *observations: str) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_trash_is_worked_through_by_keys(page: Page, app: App, width: int) -> None:
+def test_the_trash_is_operated_by_keys(page: Page, app: App, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 844})
     page.goto(f"{app.url}/memories")
     page.get_by_role("link", name="Trash").click()

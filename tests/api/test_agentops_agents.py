@@ -78,7 +78,7 @@ def quiet(speak: Speak) -> httpx2.Client:
     return speak("quiet")
 
 
-def test_an_agent_that_keeps_its_knowledge_elsewhere_finds_nothing_here(speak: Speak) -> None:
+def test_every_route_returns_409_for_an_agent_with_a_remote_memory_service(speak: Speak) -> None:
     away = speak("away")
     for prefix, entry in itertools.product(("", "/agentops"), OPERATIONS):
         if entry.scope not in ("knowledge:read", "knowledge:write"):
@@ -95,7 +95,7 @@ def saved(asking: httpx2.Client, content: str, **more: Any) -> int:
     return int(answer.json()["id"])
 
 
-def test_an_agent_keeps_in_its_project_whatever_it_says(
+def test_an_agent_saves_into_its_project_whatever_project_it_names(
     coder: httpx2.Client, anybody: httpx2.Client
 ) -> None:
     number = saved(coder, "We deploy on Fridays", project="elsewhere")
@@ -108,7 +108,7 @@ def test_an_agent_keeps_in_its_project_whatever_it_says(
     assert coder.get("/project/current", params={"cwd": "/srv/x"}).json()["project"] == "code"
 
 
-def test_an_agent_sees_and_changes_nothing_of_another_project(
+def test_an_agent_cannot_read_or_change_another_project(
     coder: httpx2.Client, anybody: httpx2.Client
 ) -> None:
     mine = saved(coder, "unheardof of ours")
@@ -174,7 +174,9 @@ def test_permanent_deletion_requires_the_scope(
     assert machine.json() == {"id": number, "status": "deleted", "hard_delete": True}
 
 
-def test_each_switch_does_what_it_says(quiet: httpx2.Client, anybody: httpx2.Client) -> None:
+def test_each_switch_of_an_agent_disables_its_feature(
+    quiet: httpx2.Client, anybody: httpx2.Client
+) -> None:
     saved(anybody, "unheardof quiet", project="quiet", session_id="quiet-0")
 
     assert quiet.post("/observations", json={"content": "x"}).status_code == 403
@@ -187,7 +189,7 @@ def test_each_switch_does_what_it_says(quiet: httpx2.Client, anybody: httpx2.Cli
     assert (ended["summary"], ended["status"]) == ("", "completed")
 
 
-def test_a_limit_of_the_context_is_one_an_agent_cannot_raise(
+def test_an_agent_cannot_raise_its_context_limit(
     coder: httpx2.Client, anybody: httpx2.Client
 ) -> None:
     for each in range(3):
@@ -202,7 +204,7 @@ def test_a_limit_of_the_context_is_one_an_agent_cannot_raise(
     assert told(anybody, limit=3) == 3
 
 
-def test_acts_record_their_actor(
+def test_the_history_and_the_journal_record_the_actor(
     home: Home, anybody: httpx2.Client, speak: Speak, service: MemoryService
 ) -> None:
     given = {"title": "By whom", "content": "Words to know by whom", "project": "whose"}
@@ -237,7 +239,7 @@ def test_acts_record_their_actor(
 
 
 @pytest.mark.parametrize("way", ["field", "header"])
-def test_a_session_context_is_recorded_byte_for_byte(
+def test_the_context_of_a_session_is_stored_byte_for_byte(
     home: Home, anybody: httpx2.Client, way: str
 ) -> None:
     named, project = f"told-{way}", f"telling-{way}"

@@ -377,13 +377,17 @@ def web(home: Home) -> Iterator[Server]:
 
 
 @pytest.mark.parametrize("name", LENIENT)
-def test_a_client_there_is_works_with_the_service(service: MemoryService, name: str) -> None:
+def test_requests_of_existing_clients_work_with_the_memory_service(
+    service: MemoryService, name: str
+) -> None:
     play(LENIENT[name], service.port, "", {})
 
 
 @pytest.mark.parametrize("slash", ["", "/"], ids=["plain", "base with a slash"])
 @pytest.mark.parametrize("name", STRICT)
-def test_a_client_there_is_works_with_the_web_process(web: Server, name: str, slash: str) -> None:
+def test_requests_of_existing_clients_work_with_the_web_process(
+    web: Server, name: str, slash: str
+) -> None:
     play(STRICT[name], web.port, f"{PREFIX}{slash}", web.headers)
 
 

@@ -137,7 +137,7 @@ def shaped(asking: httpx2.Client, entry: AgentOpsOperation) -> tuple[int, Any]:
 
 
 @every
-def test_a_good_request_is_answered_in_its_shape(
+def test_a_valid_request_returns_the_declared_schema(
     asking: httpx2.Client, entry: AgentOpsOperation
 ) -> None:
     status, kind = shaped(asking, entry)
@@ -163,7 +163,7 @@ def test_a_good_request_is_answered_in_its_shape(
     ids=lambda headers: "{0[0]}: {0[1]}".format(*headers.items()),
 )
 @every
-def test_another_site_is_refused(
+def test_a_foreign_host_or_origin_is_denied(
     asking: httpx2.Client, entry: AgentOpsOperation, headers: dict[str, str]
 ) -> None:
     path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
@@ -173,7 +173,7 @@ def test_another_site_is_refused(
 
 @walk("site", ["cross-site", "same-site"])
 @every
-def test_a_browser_on_another_site_reads_nothing_here(
+def test_a_cross_site_browser_request_is_denied(
     lenient: httpx2.Client, entry: AgentOpsOperation, site: str
 ) -> None:
     path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
@@ -194,7 +194,7 @@ def test_requests_without_a_token_are_unauthenticated_in_the_web_process(
 
 
 @walk("entry", GUARDED, ids=name)
-def test_an_invalid_token_is_denied_everywhere(
+def test_an_invalid_token_is_denied_on_every_route(
     asking: httpx2.Client, entry: AgentOpsOperation
 ) -> None:
     path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
@@ -217,7 +217,7 @@ def mint(web: Server) -> Callable[..., dict[str, str]]:
 
 
 @walk("entry", GUARDED, ids=name)
-def test_a_scope_is_what_is_asked_for(
+def test_each_route_requires_its_scope(
     asking: httpx2.Client, entry: AgentOpsOperation, mint: Callable[..., dict[str, str]]
 ) -> None:
     reader, stranger = mint(READ), mint("events:write")
@@ -250,7 +250,7 @@ def ours(home: Home, web: Server) -> dict[str, str]:
 
 
 @walk("entry", GUARDED, ids=name)
-def test_a_session_of_ours_has_no_business_here(
+def test_a_session_token_is_denied_on_every_route(
     asking: httpx2.Client, entry: AgentOpsOperation, ours: dict[str, str]
 ) -> None:
     """It is limited to its project, and the routes here would not enforce that limit."""
@@ -261,7 +261,7 @@ def test_a_session_of_ours_has_no_business_here(
     assert "over MCP" in failure(answer, 403)["error"]
 
 
-def test_a_secret_in_a_directory_is_kept_nowhere(
+def test_a_secret_in_a_directory_is_never_stored(
     asking: httpx2.Client, web: Server, home: Home
 ) -> None:
     secret = f"ghp_{'a1B2' * 9}"
@@ -294,7 +294,7 @@ def test_a_secret_in_a_directory_is_kept_nowhere(
     ids=["cut off", "a list", "null", "deep", "large"],
 )
 @walk("entry", WITH_BODY, ids=name)
-def test_a_body_that_is_no_object_is_refused(
+def test_a_body_that_is_not_a_json_object_is_rejected(
     asking: httpx2.Client, entry: AgentOpsOperation, content: bytes, kind: str, status: int
 ) -> None:
     if entry.path == "/import" and len(content) > 1_000_000:
@@ -305,7 +305,7 @@ def test_a_body_that_is_no_object_is_refused(
 
 
 @walk("entry", WITH_BODY, ids=name)
-def test_a_page_has_to_say_that_it_sends_json(
+def test_a_browser_must_send_json_as_application_json(
     asking: httpx2.Client, entry: AgentOpsOperation
 ) -> None:
     """A page may send the other content types without a preflight request."""
@@ -316,7 +316,7 @@ def test_a_page_has_to_say_that_it_sends_json(
 
 
 @walk("entry", WITH_BODY, ids=name)
-def test_every_wrong_field_is_named_at_once(
+def test_all_invalid_fields_are_reported_together(
     asking: httpx2.Client, entry: AgentOpsOperation
 ) -> None:
     assert entry.body
@@ -329,7 +329,9 @@ def test_every_wrong_field_is_named_at_once(
 
 
 @walk("entry", [each for each in OPERATIONS if each.needs], ids=name)
-def test_what_is_missing_is_named_at_once(strict: httpx2.Client, entry: AgentOpsOperation) -> None:
+def test_all_missing_fields_are_reported_together(
+    strict: httpx2.Client, entry: AgentOpsOperation
+) -> None:
     for given in ({}, dict.fromkeys(entry.needs, "  "), dict.fromkeys(entry.needs)):
         body = failure(asked(strict, entry, json=given), 400)
 
@@ -337,7 +339,9 @@ def test_what_is_missing_is_named_at_once(strict: httpx2.Client, entry: AgentOps
 
 
 @walk("path", sorted({each.path for each in OPERATIONS}))
-def test_a_wrong_method_gets_the_allowed_ones(asking: httpx2.Client, path: str) -> None:
+def test_a_wrong_method_returns_405_with_the_allowed_methods(
+    asking: httpx2.Client, path: str
+) -> None:
     known = {each.method for each in OPERATIONS if each.path == path}
     right = known | ({"HEAD"} if "GET" in known else set())
     for method in sorted({*METHODS} - known):
@@ -348,13 +352,13 @@ def test_a_wrong_method_gets_the_allowed_ones(asking: httpx2.Client, path: str) 
 
 
 @walk("path", ["/nothing", "/observations/1/2", "/sessionsx"])
-def test_not_found_has_the_form_of_the_contract(asking: httpx2.Client, path: str) -> None:
+def test_an_unknown_path_returns_404_in_the_error_format(asking: httpx2.Client, path: str) -> None:
     failure(asking.get(path), 404)
 
 
 @walk(("number", "status"), [("abc", 400), ("1.5", 400), ("²", 400), ("-1", 404), ("9" * 30, 404)])
 @walk("entry", [each for each in OPERATIONS if each.path.endswith("{id}")], ids=name)
-def test_a_number_that_nothing_has_is_not_found(
+def test_an_unknown_id_returns_404_and_an_invalid_id_400(
     asking: httpx2.Client, entry: AgentOpsOperation, number: str, status: int
 ) -> None:
     more: dict[str, Any] = {"json": {"title": "x"}} if entry.body else {}

@@ -67,14 +67,14 @@ def differs_nowhere(schema: BaseSchema, operation: str, service: MemoryService) 
 
 
 @pytest.mark.parametrize("operation", operations(STRICT))
-def test_no_strict_answer_differs_from_the_description(
+def test_responses_of_the_web_process_match_the_openapi_document(
     operation: str, on_sqlite: MemoryService
 ) -> None:
     differs_nowhere(STRICT, operation, on_sqlite)
 
 
 @pytest.mark.parametrize("operation", operations(LENIENT))
-def test_no_lenient_answer_differs_from_the_description(
+def test_responses_of_the_memory_service_match_the_openapi_document(
     operation: str, on_postgres: MemoryService
 ) -> None:
     differs_nowhere(LENIENT, operation, on_postgres)

@@ -34,7 +34,7 @@ def service(home: Home) -> Iterator[MemoryService]:
     started.kill()
 
 
-def test_it_prepares_the_home_alone_and_ends_when_it_is_asked_to(service: MemoryService) -> None:
+def test_the_service_creates_its_home_and_ends_on_sigterm(service: MemoryService) -> None:
     answer = httpx2.post(f"{service.url}/observations", json=GIVEN, timeout=20)
     assert answer.status_code == 201
 
@@ -46,7 +46,7 @@ def test_it_prepares_the_home_alone_and_ends_when_it_is_asked_to(service: Memory
     assert (service.home.path / "token").stat().st_mode & 0o777 == 0o600
 
 
-def test_what_was_just_saved_is_found_by_the_next_request(service: MemoryService) -> None:
+def test_a_saved_observation_is_found_by_the_next_search(service: MemoryService) -> None:
     for number in range(26):
         given = {**GIVEN, "title": f"T{number}", "content": f"Port {number} is used by blog"}
         saved = httpx2.post(f"{service.url}/observations", json=given, timeout=60).json()
@@ -56,7 +56,7 @@ def test_what_was_just_saved_is_found_by_the_next_request(service: MemoryService
         assert [each["id"] for each in found] == [saved["id"]]
 
 
-def test_what_was_not_searched_is_named_in_a_header_and_in_health(home: Home) -> None:
+def test_an_incomplete_search_is_reported_in_a_header_and_in_health(home: Home) -> None:
     service = MemoryService(Home(home.path, {"LAMPLIGHTER_VECTORS": "off"}))
     asked = {"q": "content", "project": "p"}
     try:
@@ -78,7 +78,7 @@ def test_what_was_not_searched_is_named_in_a_header_and_in_health(home: Home) ->
     assert "X-Partial" not in later.headers
 
 
-def test_as_json_every_line_of_its_log_is_an_object(home: Home) -> None:
+def test_with_json_logs_every_line_is_a_json_object(home: Home) -> None:
     service = MemoryService(Home(home.path, {"LAMPLIGHTER_LOG_FORMAT": "json"}))
     try:
         with socket.create_connection(("127.0.0.1", service.port), timeout=20) as connection:
@@ -111,7 +111,7 @@ def test_acknowledged_writes_survive_a_kill(service: MemoryService) -> None:
     assert [row["content"] for row in rows] == [f"content {each}" for each in range(4, -1, -1)]
 
 
-def test_it_knows_what_the_web_process_knows(home: Home, service: MemoryService) -> None:
+def test_the_web_process_reads_what_the_service_saved(home: Home, service: MemoryService) -> None:
     web = Server(home)
     try:
         saved = httpx2.post(f"{service.url}/observations", json=GIVEN, timeout=20).json()
@@ -137,7 +137,7 @@ def test_required_tokens_are_enforced(home: Home) -> None:
     assert told["paths"]["/stats"]["get"]["security"] == [{"token": ["knowledge:read"]}]
 
 
-def test_a_name_it_is_asked_by_can_be_set(home: Home) -> None:
+def test_a_host_name_from_the_setting_is_allowed(home: Home) -> None:
     name = "agentops-memory.agents.svc"
     service = MemoryService(Home(home.path, {"LAMPLIGHTER_HOSTS": name}))
     try:
@@ -147,7 +147,7 @@ def test_a_name_it_is_asked_by_can_be_set(home: Home) -> None:
         service.kill()
 
 
-def test_strict_it_asks_for_every_field_at_the_root_too(home: Home) -> None:
+def test_strict_mode_requires_every_field_on_both_prefixes(home: Home) -> None:
     service = MemoryService(home, words=("--strict",))
     try:
         answers = [
@@ -181,7 +181,7 @@ def test_a_port_in_use_is_reported_with_its_setting(service: MemoryService) -> N
         ("box.lan", True),
     ],
 )
-def test_beyond_this_machine_everybody_shows_a_token(
+def test_tokens_are_required_if_the_host_is_not_a_loopback_address(
     home: Home, host: str, *, tokens: bool
 ) -> None:
     at = read_settings({"LAMPLIGHTER_HOME": str(home.path), "LAMPLIGHTER_HOST": host})
@@ -190,7 +190,7 @@ def test_beyond_this_machine_everybody_shows_a_token(
     assert wants_tokens(replace(at, memory_tokens=True))
 
 
-def test_the_doctor_reports_it(home: Home) -> None:
+def test_doctor_reports_whether_the_memory_service_runs(home: Home) -> None:
     home.more["LAMPLIGHTER_MEMORY_PORT"] = str(free_port())
     assert "not running" in told(home)
 
@@ -207,7 +207,7 @@ def told(home: Home) -> str:
     return next(line for line in lines if "Memory service" in line)
 
 
-def test_a_live_setting_reaches_it_without_a_restart(service: MemoryService) -> None:
+def test_a_live_setting_applies_without_a_restart(service: MemoryService) -> None:
     def save() -> int:
         answer = httpx2.post(f"{service.url}/observations", json=GIVEN, timeout=60)
         return int(answer.json()["id"])

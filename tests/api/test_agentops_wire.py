@@ -96,7 +96,9 @@ def status(heard: bytes) -> int:
         "in chunks",
     ],
 )
-def test_it_is_kept(service: MemoryService, words: bytes) -> None:
+def test_an_observation_is_saved_whatever_headers_the_client_sends(
+    service: MemoryService, words: bytes
+) -> None:
     heard = sent(service, words)
 
     assert status(heard) == 201, heard
@@ -105,7 +107,7 @@ def test_it_is_kept(service: MemoryService, words: bytes) -> None:
 
 @pytest.mark.parametrize("kind", [b"Content-Type: text/plain", b"X-None: 1"])
 @pytest.mark.parametrize("says", [b"Origin", b"Referer", b"Cookie"])
-def test_a_page_has_to_say_that_it_sends_json(
+def test_a_browser_must_send_json_as_application_json(
     service: MemoryService, says: bytes, kind: bytes
 ) -> None:
     page = says + b": http://{host}"
@@ -130,7 +132,7 @@ def test_a_page_has_to_say_that_it_sends_json(
         (b"/agentops/search?project=p", 0),
     ],
 )
-def test_a_query_is_read_as_it_is_written(
+def test_the_query_string_is_decoded_as_clients_encode_it(
     service: MemoryService, target: bytes, found: int
 ) -> None:
     heard = sent(service, asking(b"GET", target))
@@ -154,7 +156,7 @@ def test_a_query_is_read_as_it_is_written(
         (b"-1", 404),
     ],
 )
-def test_an_observation_that_cannot_be_has_no_neighbours(
+def test_the_timeline_of_an_invalid_id_returns_an_error(
     service: MemoryService, below: bytes, number: bytes, told: int
 ) -> None:
     heard = sent(service, asking(b"GET", below + b"/timeline?observation_id=" + number))
@@ -165,7 +167,7 @@ def test_an_observation_that_cannot_be_has_no_neighbours(
 @pytest.mark.parametrize(
     ("body", "kind"), [(None, b""), (b"", b""), (b"", KIND), (b"{}", KIND), (b"{}", b"")]
 )
-def test_a_session_ends_without_a_word(
+def test_a_session_ends_with_or_without_a_body(
     service: MemoryService, body: bytes | None, kind: bytes
 ) -> None:
     headers = [kind] if kind else []
@@ -191,7 +193,9 @@ def test_a_connection_serves_many_requests(service: MemoryService) -> None:
 
 
 @pytest.mark.parametrize("path", [b"/health", b"/stats", b"/context?project=p", b"/export"])
-def test_head_answers_like_get_without_a_body(service: MemoryService, path: bytes) -> None:
+def test_head_returns_the_headers_of_get_without_a_body(
+    service: MemoryService, path: bytes
+) -> None:
     heard = sent(service, asking(b"HEAD", path))
 
     assert status(heard) == 200
@@ -199,7 +203,7 @@ def test_head_answers_like_get_without_a_body(service: MemoryService, path: byte
     assert heard.count(b"\r\n\r\n") == 1
 
 
-def test_options_lists_the_allowed_methods_in_the_form_of_the_contract(
+def test_options_returns_405_with_the_allowed_methods(
     service: MemoryService,
 ) -> None:
     heard = sent(service, asking(b"OPTIONS", b"/observations"))
@@ -209,7 +213,7 @@ def test_options_lists_the_allowed_methods_in_the_form_of_the_contract(
     assert json.loads(heard.partition(b"\r\n\r\n")[2])["error"]
 
 
-def test_a_slash_that_is_part_of_a_name_stays(service: MemoryService) -> None:
+def test_an_encoded_slash_in_a_session_id_is_preserved(service: MemoryService) -> None:
     given = b'{"id":"a//b/","project":"p"}'
     sent(service, asking(b"POST", b"/sessions", given, KIND))
 
@@ -219,7 +223,7 @@ def test_a_slash_that_is_part_of_a_name_stays(service: MemoryService) -> None:
     assert json.loads(heard.partition(b"\r\n\r\n")[2])["id"] == "a//b/"
 
 
-def test_a_probe_asks_by_the_number_that_it_reaches(
+def test_a_health_probe_may_use_the_ip_address_that_it_reaches(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     """A cluster's probe knows no name: its Host is the address of the container."""

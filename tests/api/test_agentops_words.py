@@ -49,12 +49,12 @@ def saved(asking: httpx2.Client, **given: Any) -> dict[str, Any]:
         ("whatever", Category.LEARNING),
     ],
 )
-def test_every_type_is_like_a_category(said: str, category: Category) -> None:
+def test_each_type_maps_to_a_category(said: str, category: Category) -> None:
     assert rows.category_of(said) is category
 
 
 @pytest.mark.parametrize("said", ["manual", "session_summary", "timing", 'a "b" %_', "decision"])
-def test_a_type_comes_back_and_is_found_by(
+def test_a_type_is_returned_unchanged_and_filters_searches(
     asking: httpx2.Client, service: MemoryService, said: str
 ) -> None:
     project = f"types-{said[:5]}".replace(" ", "-")
@@ -73,7 +73,7 @@ def test_a_type_comes_back_and_is_found_by(
 
 
 @pytest.mark.parametrize(("said", "ours"), [("personal", "project"), ("global", "global")])
-def test_a_scope_comes_back_and_is_found_by(
+def test_a_scope_is_returned_unchanged_and_filters_searches(
     asking: httpx2.Client, service: MemoryService, said: str, ours: str
 ) -> None:
     given = {"project": f"scopes-{said}", "title": "Pool", "type": "config"}
@@ -89,7 +89,7 @@ def test_a_scope_comes_back_and_is_found_by(
     assert service.home.value("SELECT scope FROM memories WHERE id = ?", row["id"]) == ours
 
 
-def test_a_correction_keeps_what_it_does_not_name(asking: httpx2.Client) -> None:
+def test_a_patch_leaves_fields_that_it_does_not_name(asking: httpx2.Client) -> None:
     row = saved(
         asking, project="edits", type="manual", title="A", content="B", tags=["x"], scope="personal"
     )
@@ -109,7 +109,7 @@ def test_a_correction_keeps_what_it_does_not_name(asking: httpx2.Client) -> None
     asking.delete(address)
 
 
-def test_what_is_missing_is_filled_in(asking: httpx2.Client) -> None:
+def test_missing_fields_of_an_observation_are_derived(asking: httpx2.Client) -> None:
     row = saved(asking, content="# Fixed the pool\n\nIt held 20 connections", topic_key=None)
     of_session = asking.post("/sessions", json={"id": "a/b c", "project": "Named"})
     named = saved(asking, session_id="a/b c", content="In a session of another name")
@@ -122,7 +122,7 @@ def test_what_is_missing_is_filled_in(asking: httpx2.Client) -> None:
     assert asking.post("/sessions/a%2Fb%20c/end").json()["status"] == "completed"
 
 
-def test_what_is_too_long_is_cut_and_tags_make_room(asking: httpx2.Client) -> None:
+def test_long_texts_are_truncated_and_tags_limited(asking: httpx2.Client) -> None:
     tags = [f"t{each}" for each in range(20)]
     row = saved(
         asking, project="long", type="manual", title="x" * 600, content="y" * 60_000, tags=tags
@@ -133,7 +133,7 @@ def test_what_is_too_long_is_cut_and_tags_make_room(asking: httpx2.Client) -> No
     assert (row["type"], row["tags"]) == ("manual", tags[:19])
 
 
-def test_limits_and_odd_parameters_are_borne(asking: httpx2.Client) -> None:
+def test_limits_are_clamped_and_an_invalid_sort_is_rejected(asking: httpx2.Client) -> None:
     for each in range(12):
         saved(asking, project="many", content=f"Note {each}")
 
@@ -151,7 +151,7 @@ def test_limits_and_odd_parameters_are_borne(asking: httpx2.Client) -> None:
     assert asking.get("/observations", params={"sort": "title"}).status_code == 400
 
 
-def test_a_context_fits_the_bytes_it_may_have(asking: httpx2.Client) -> None:
+def test_a_context_fits_into_max_bytes(asking: httpx2.Client) -> None:
     for each in range(5):
         saved(asking, project="bytes", title=f"T{each}", content=f"{each}" + "ü" * 100)
 
@@ -167,7 +167,7 @@ def test_a_context_fits_the_bytes_it_may_have(asking: httpx2.Client) -> None:
     assert told(600).count("\n- ") == 2
 
 
-def test_projects_move_whole(asking: httpx2.Client) -> None:
+def test_a_project_migration_moves_all_its_records(asking: httpx2.Client) -> None:
     saved(asking, project="before", session_id="moving", content="It moves")
     asking.post("/prompts", json={"session_id": "moving", "content": "Does it move?"})
 

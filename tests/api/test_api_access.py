@@ -79,7 +79,7 @@ def ours(server: Server) -> dict[str, str]:
 
 
 @walk("op", CLOSED, ids=name)
-def test_who_shows_nothing_is_asked_to_log_in(
+def test_a_request_without_credentials_returns_401(
     asking: Asking, anybody: httpx2.Client, op: Operation
 ) -> None:
     address = numbered(op.path, "1")
@@ -99,7 +99,7 @@ def test_a_route_without_a_scope_needs_no_caller(
     assert anybody.request(op.method, asking.address(op)).status_code == 200
 
 
-def test_what_everybody_may_ask_is_a_short_list() -> None:
+def test_only_health_status_and_push_routes_are_public() -> None:
     assert {op.path for op in OPS if op.scope is None} == {
         "/healthz",
         "/readyz",
@@ -110,7 +110,7 @@ def test_what_everybody_may_ask_is_a_short_list() -> None:
 
 
 @walk("path", [*PAGES, DOCUMENT, "/api/nothing"])
-def test_the_app_and_the_docs_need_a_caller_too(anybody: httpx2.Client, path: str) -> None:
+def test_the_app_and_the_api_docs_require_a_caller(anybody: httpx2.Client, path: str) -> None:
     assert anybody.get(path).status_code == 401
 
 
@@ -142,7 +142,7 @@ def test_an_invalid_token_is_denied_even_with_a_valid_login(
 
 @walk("how", ["revoked_at", "expires_at"])
 @walk("op", CLOSED, ids=name)
-def test_an_expired_token_is_denied(
+def test_an_expired_or_revoked_token_is_denied(
     asking: Asking, anybody: httpx2.Client, op: Operation, how: str
 ) -> None:
     made = asking.made("/api/v1/tokens", {"scopes": ["admin"]})
@@ -160,7 +160,7 @@ def test_an_expired_token_is_denied(
 
 
 @walk("op", SCOPED, ids=name)
-def test_every_scope_but_the_one_it_needs_is_not_enough(
+def test_a_route_denies_a_token_with_all_other_scopes(
     asking: Asking, anybody: httpx2.Client, mint: Mint, op: Operation
 ) -> None:
     enough = [scope for scope in ALONE if op.scope in expand_scopes([scope])]
@@ -174,7 +174,7 @@ def test_every_scope_but_the_one_it_needs_is_not_enough(
 
 
 @walk("op", [op for op in SCOPED if name(op) != GIVES], ids=name)
-def test_the_one_scope_it_needs_is_enough(
+def test_a_route_accepts_a_token_with_only_its_scope(
     asking: Asking, anybody: httpx2.Client, mint: Mint, op: Operation
 ) -> None:
     assert op.scope
@@ -191,7 +191,7 @@ def test_the_one_scope_it_needs_is_enough(
         ("admin", ["admin"], 201),
     ],
 )
-def test_no_caller_grants_scopes_it_does_not_hold(
+def test_a_caller_cannot_grant_scopes_that_it_lacks(
     anybody: httpx2.Client, mint: Mint, held: str, wanted: list[str], status: int
 ) -> None:
     answer = anybody.post("/api/v1/tokens", json={"scopes": wanted}, headers=mint(held))
@@ -200,14 +200,14 @@ def test_no_caller_grants_scopes_it_does_not_hold(
 
 
 @walk("op", [op for op in OPS if op.person], ids=name)
-def test_what_needs_a_person_is_denied_to_every_token(
+def test_a_route_for_people_denies_every_token(
     asking: Asking, anybody: httpx2.Client, mint: Mint, op: Operation
 ) -> None:
     assert as_(asking, anybody, op, mint("admin")) == 403
 
 
 @walk("op", SCOPED, ids=name)
-def test_read_reads_all_and_changes_nothing(
+def test_the_scope_read_allows_all_reads_and_no_changes(
     asking: Asking, anybody: httpx2.Client, mint: Mint, op: Operation
 ) -> None:
     reads = op.scope in READS
@@ -240,7 +240,7 @@ def test_a_session_can_only_write_events_and_observations() -> None:
     ],
     ids=str,
 )
-def test_a_login_changes_things_from_our_pages_only(
+def test_a_login_changes_data_only_from_the_app(
     asking: Asking, anybody: httpx2.Client, op: Operation, headers: dict[str, str]
 ) -> None:
     shown = asking.cookie()
@@ -255,7 +255,7 @@ def test_a_login_changes_things_from_our_pages_only(
 
 @walk("op", CLOSED, ids=name)
 @walk("host", ["evil.example", "127.0.0.1.evil.example"])
-def test_a_login_is_not_taken_by_another_name(
+def test_a_login_is_denied_under_another_host_name(
     asking: Asking, anybody: httpx2.Client, op: Operation, host: str
 ) -> None:
     address = numbered(op.path, "1")
@@ -284,7 +284,7 @@ def test_a_cross_site_request_is_rejected_despite_valid_credentials(
 
 @walk("way", [{"Sec-Fetch-Site": "same-origin"}, "origin"], ids=str)
 @walk("op", CLOSED, ids=name)
-def test_a_login_may_do_all_from_our_pages(
+def test_a_login_is_accepted_on_every_route_from_the_app(
     asking: Asking, anybody: httpx2.Client, server: Server, op: Operation, way: Any
 ) -> None:
     from_ours = {"Origin": server.url} if way == "origin" else way
@@ -292,16 +292,14 @@ def test_a_login_may_do_all_from_our_pages(
     assert as_(asking, anybody, op, {**asking.cookie(), **from_ours}) == op.status
 
 
-def test_a_password_for_a_proxy_before_us_says_nothing_here(
-    asking: Asking, anybody: httpx2.Client
-) -> None:
+def test_basic_credentials_of_a_proxy_are_ignored(asking: Asking, anybody: httpx2.Client) -> None:
     password = {"Authorization": "Basic bGFtcDpsYW1w"}
 
     for headers, status in ((password, 401), ({**password, **asking.cookie()}, 200)):
         assert anybody.get("/api/v1/login", headers=headers).status_code == status
 
 
-def test_the_cookie_of_another_port_is_not_ours(asking: Asking, anybody: httpx2.Client) -> None:
+def test_the_cookie_of_another_port_is_ignored(asking: Asking, anybody: httpx2.Client) -> None:
     cookie = asking.cookie()["Cookie"].partition("=")[2]
 
     headers = {"Cookie": f"lamplighter-1={cookie}; lamplighter={cookie}"}
@@ -314,7 +312,7 @@ async def closed() -> Any:
     yield
 
 
-def test_every_route_of_the_application_is_in_the_list_or_known_here(tmp_path: Path) -> None:
+def test_every_route_of_the_application_is_declared(tmp_path: Path) -> None:
     app = create_app(closed, web_directory=tmp_path)
 
     found = {route.path for route in app.routes if isinstance(route, Route | Mount)}
@@ -328,7 +326,7 @@ async def newcomer(request: Request) -> Response:
     return PlainTextResponse("here I am")
 
 
-async def test_an_undeclared_route_is_denied_to_all(tmp_path: Path) -> None:
+async def test_an_undeclared_route_is_not_reachable(tmp_path: Path) -> None:
     """A route added outside the list is not reachable."""
     home = Home(tmp_path / "home")
     assert home.ask("token", "list").returncode == 0
@@ -366,9 +364,7 @@ async def test_an_undeclared_route_is_denied_to_all(tmp_path: Path) -> None:
     assert page == [404, 405, 405, 405, 405]
 
 
-def test_the_last_use_is_noted_without_any_request_waiting_for_it(
-    own_server: Server, own_client: httpx2.Client
-) -> None:
+def test_the_last_use_of_a_token_is_recorded(own_server: Server, own_client: httpx2.Client) -> None:
     own_client.get("/api/v1/login")
     deadline = time.monotonic() + 20
 
@@ -377,7 +373,7 @@ def test_the_last_use_is_noted_without_any_request_waiting_for_it(
         time.sleep(0.05)
 
 
-def test_a_token_goes_out_once(own_server: Server, own_client: httpx2.Client) -> None:
+def test_a_token_secret_is_shown_only_once(own_server: Server, own_client: httpx2.Client) -> None:
     made = own_client.post("/api/v1/tokens", json={"scopes": ["read"], "days": 3}).json()
     secret = made["token"].split("_", 2)[2]
 

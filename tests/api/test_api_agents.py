@@ -76,7 +76,7 @@ def told(client: httpx2.Client, **wanted: Any) -> dict[str, Any]:
     return body
 
 
-def test_agents_come_with_their_settings_and_what_they_did(asked: httpx2.Client) -> None:
+def test_agents_are_listed_with_settings_and_activity(asked: httpx2.Client) -> None:
     answer = asked.get("/api/v1/agents")
 
     away, coder, silent = answer.json()["items"]
@@ -102,7 +102,7 @@ def test_agents_come_with_their_settings_and_what_they_did(asked: httpx2.Client)
     assert "the-words-of-a-token" not in answer.text
 
 
-def test_an_agent_that_came_by_itself_is_listed_too(there: Server, asked: httpx2.Client) -> None:
+def test_an_undeclared_agent_with_sessions_is_listed(there: Server, asked: httpx2.Client) -> None:
     there.home.write("UPDATE sessions SET agent = 'stranger' WHERE id = 7")
     try:
         found = asked.get("/api/v1/agents", params={"limit": 3}).json()
@@ -114,7 +114,7 @@ def test_an_agent_that_came_by_itself_is_listed_too(there: Server, asked: httpx2
     assert (rest["items"][0]["declared"], rest["items"][0]["context_limit"]) == (False, 5)
 
 
-def test_an_agent_context_preview(asked: httpx2.Client) -> None:
+def test_the_context_is_previewed_by_agent_or_by_project(asked: httpx2.Client) -> None:
     by_name, by_project = told(asked, agent="coder"), told(asked, project="MEDIA shelf")
 
     assert by_name["text"] == (
@@ -132,14 +132,14 @@ def test_context_limit_0_includes_no_observation(asked: httpx2.Client) -> None:
     assert told(asked, agent="silent", limit=3)["included"] != []
 
 
-def test_the_context_of_a_remote_agent_is_not_built_here(asked: httpx2.Client) -> None:
+def test_the_context_of_an_agent_with_remote_memory_returns_409(asked: httpx2.Client) -> None:
     answer = asked.get("/api/v1/context", params={"profile": "agent", "agent": "away"})
 
     assert answer.status_code == 409
     assert "stores its knowledge at http://127.0.0.1:9/agentops" in answer.json()["detail"]
 
 
-def test_a_token_of_an_agent_sees_its_project_and_no_other(
+def test_an_agent_token_reads_only_the_context_of_its_project(
     there: Server, asked: httpx2.Client
 ) -> None:
     made = asked.post("/api/v1/tokens", json={"scopes": ["context:read"]}).json()
@@ -154,14 +154,18 @@ def test_a_token_of_an_agent_sees_its_project_and_no_other(
 
 
 @pytest.mark.parametrize("wrong", [{"limit": 51}, {"limit": -1}, {"profile": "none"}])
-def test_what_is_out_of_bounds_is_refused(asked: httpx2.Client, wrong: dict[str, Any]) -> None:
+def test_an_invalid_context_limit_or_profile_is_rejected(
+    asked: httpx2.Client, wrong: dict[str, Any]
+) -> None:
     answer = asked.get("/api/v1/context", params={"profile": "agent", **wrong})
 
     assert answer.status_code == 422
     assert [each["field"] for each in answer.json()["errors"]] == [*wrong]
 
 
-def test_a_client_context_is_shown_on_its_session(there: Server, asked: httpx2.Client) -> None:
+def test_contexts_of_a_client_are_listed_on_its_session(
+    there: Server, asked: httpx2.Client
+) -> None:
     before = asked.get("/api/v1/sessions/7/prompt").json()
     assert (before["retold"], before["memories"]) == ([], [])  # a client may ask for nothing
     there.home.write(

@@ -15,7 +15,7 @@ def put(asking: Asking, number: int, **body: object) -> httpx2.Response:
     return asking.client.put(f"{HERE}/{number}/decision", json=body)
 
 
-def test_a_case_says_all_that_helps_to_decide_it(asking: Asking) -> None:
+def test_an_approval_includes_command_reason_memories_and_cooldown(asking: Asking) -> None:
     number = asking.approval()
 
     case = asking.client.get(f"{HERE}/{number}").json()
@@ -32,7 +32,7 @@ def test_a_case_says_all_that_helps_to_decide_it(asking: Asking) -> None:
     assert (case["decided_by"], case["use"], case["replaced_by"]) == (None, None, None)
 
 
-def test_a_memory_that_is_gone_is_left_out(asking: Asking) -> None:
+def test_an_approval_omits_a_deleted_memory(asking: Asking) -> None:
     number = asking.approval(memories="[999999]")
 
     case = asking.client.get(f"{HERE}/{number}").json()
@@ -40,7 +40,7 @@ def test_a_memory_that_is_gone_is_left_out(asking: Asking) -> None:
     assert (case["memories"], case["told"]) == ([999999], [])
 
 
-def test_the_oldest_pending_comes_first_and_pages_continue(asking: Asking) -> None:
+def test_open_approvals_are_listed_oldest_first_in_pages(asking: Asking) -> None:
     session = asking.running()
     numbers = [asking.approval(session_id=session) for _ in range(3)]
 
@@ -58,7 +58,7 @@ def test_the_oldest_pending_comes_first_and_pages_continue(asking: Asking) -> No
     assert [each["id"] for each in denied["items"]] == numbers[:1]
 
 
-def test_the_session_and_the_supervisor_say_that_one_waits(asking: Asking) -> None:
+def test_the_session_and_the_supervisor_report_an_open_approval(asking: Asking) -> None:
     def waiting() -> int:
         both = [asking.client.get(f"/api/v1/{each}").json() for each in ("supervisor", "overview")]
         assert both[0]["waiting"] == both[1]["supervisor"]["waiting"]
@@ -96,7 +96,7 @@ def test_a_decision_names_its_actor_and_is_final(asking: Asking, decision: str, 
     assert again.json()["detail"].startswith(f"Approval {number} is already closed: {state} by")
 
 
-def test_an_edit_answers_with_the_case_that_waits_now(asking: Asking) -> None:
+def test_an_edit_returns_the_approval_that_replaces_the_old_one(asking: Asking) -> None:
     number = asking.approval()
 
     made = put(asking, number, decision="edit", argv=[*RESTART, "--time=60"]).json()
@@ -126,7 +126,7 @@ def test_an_edit_answers_with_the_case_that_waits_now(asking: Asking) -> None:
         ({}, "decision"),
     ],
 )
-def test_a_wrong_answer_changes_nothing(
+def test_an_invalid_decision_leaves_the_approval_open(
     asking: Asking, body: dict[str, object], field: str
 ) -> None:
     number = asking.approval()
@@ -160,7 +160,7 @@ def test_an_approval_without_a_waiting_session_cannot_be_approved(
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_only_who_may_approve_decides(asking: Asking, scope: str) -> None:
+def test_a_decision_requires_the_scope_to_approve(asking: Asking, scope: str) -> None:
     token = asking.made("/api/v1/tokens", {"scopes": [scope]})["token"]
     headers = {"Authorization": f"Bearer {token}"}
     number = asking.approval()
@@ -174,14 +174,14 @@ def test_only_who_may_approve_decides(asking: Asking, scope: str) -> None:
     assert read == (200 if "approvals:read" in expand_scopes([scope]) else 403)
 
 
-def test_no_scope_of_a_session_has_to_do_with_approvals() -> None:
+def test_session_scopes_include_no_access_to_approvals() -> None:
     mine = {name(op) for op in OPS if "/approvals" in op.path}
 
     assert len(mine) == 3
     assert not {each for each in expand_scopes(SESSION_SCOPES) if each.startswith("approvals")}
 
 
-def test_the_overview_counts_what_waits(asking: Asking) -> None:
+def test_the_overview_counts_open_approvals_without_expired_ones(asking: Asking) -> None:
     before = asking.client.get("/api/v1/overview").json()["approvals"]["open"]
     number = asking.approval()
     asking.approval(expires_at="2026-01-01T12:00:01.000000Z")
@@ -194,7 +194,7 @@ def test_the_overview_counts_what_waits(asking: Asking) -> None:
     assert asking.client.get("/api/v1/overview").json()["approvals"]["open"] == before
 
 
-def test_a_person_who_is_logged_in_decides_and_is_named_by_their_browser(asking: Asking) -> None:
+def test_a_decision_of_a_login_records_the_browser(asking: Asking) -> None:
     number = asking.approval()
     cookie = asking.cookie()
     agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"

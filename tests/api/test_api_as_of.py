@@ -42,7 +42,7 @@ def ask(client: httpx2.Client, address: str, **query: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("given", WRONG)
-def test_a_moment_that_is_none_is_refused_everywhere(client: httpx2.Client, given: str) -> None:
+def test_an_invalid_time_is_rejected_on_every_route(client: httpx2.Client, given: str) -> None:
     number = new(client)["id"]
 
     for address in (MEMORIES, f"{MEMORIES}/facets", f"{MEMORIES}/{number}", CONTEXT):
@@ -51,7 +51,7 @@ def test_a_moment_that_is_none_is_refused_everywhere(client: httpx2.Client, give
     assert fields(overview) == ["since"]
 
 
-def test_the_future_is_not_known(client: httpx2.Client) -> None:
+def test_as_of_rejects_a_time_in_the_future(client: httpx2.Client) -> None:
     soon = f"{datetime.now(UTC) + timedelta(minutes=5):%Y-%m-%dT%H:%M:%SZ}"
 
     answer = client.get(MEMORIES, params={"as_of": soon})
@@ -60,7 +60,7 @@ def test_the_future_is_not_known(client: httpx2.Client) -> None:
     assert "future" in answer.text
 
 
-def test_a_memory_is_shown_as_of_a_moment(own_client: httpx2.Client) -> None:
+def test_as_of_returns_memories_as_they_were(own_client: httpx2.Client) -> None:
     first = new(own_client, service="jellyfin")
     change = {"observation": "Takes 90s", "service": "caddy", "confidence": 0.2}
     own_client.patch(f"{MEMORIES}/{first['id']}", json=change)
@@ -83,7 +83,7 @@ def test_a_memory_is_shown_as_of_a_moment(own_client: httpx2.Client) -> None:
     assert "as_of" not in ask(own_client, f"{MEMORIES}/{first['id']}")
 
 
-def test_a_moment_may_be_written_in_another_zone(own_client: httpx2.Client) -> None:
+def test_as_of_accepts_a_time_in_another_zone(own_client: httpx2.Client) -> None:
     first = new(own_client)
     at = datetime.fromisoformat(first["created_at"])
     elsewhere = f"{at + timedelta(hours=2):%Y-%m-%dT%H:%M:%S.%f}+02:00"
@@ -93,7 +93,7 @@ def test_a_moment_may_be_written_in_another_zone(own_client: httpx2.Client) -> N
     assert (page["items"], page["as_of"]) == ([first], first["created_at"])
 
 
-def test_pages_as_of_a_moment_continue_despite_changes(own_client: httpx2.Client) -> None:
+def test_pages_as_of_a_time_are_stable_despite_changes(own_client: httpx2.Client) -> None:
     made = [new(own_client, confidence=0.3 + number % 3 / 10)["id"] for number in range(9)]
     then = ask(own_client, f"{MEMORIES}/{made[-1]}")["created_at"]
     address = f"{MEMORIES}?as_of={then}&limit=2"
@@ -110,7 +110,9 @@ def test_pages_as_of_a_moment_continue_despite_changes(own_client: httpx2.Client
     assert seen == sorted(made, key=lambda number: (-((number - made[0]) % 3), -number))
 
 
-def test_the_preview_without_some_memories(own_client: httpx2.Client) -> None:
+def test_a_context_preview_can_exclude_memories_and_shows_the_diff(
+    own_client: httpx2.Client,
+) -> None:
     one, two = (new(own_client, observation=words)["id"] for words in ("One", "Two"))
 
     found = ask(own_client, CONTEXT, exclude=f"{two}, {two}", compare_to="now", budget=500)
@@ -153,16 +155,16 @@ def test_an_error_names_the_parameter_that_was_sent(own_client: httpx2.Client) -
 
 
 @pytest.mark.parametrize("given", ["x", "1,x", "-1", "1.5", "٣", "1" * 30, "1;2"])
-def test_what_is_left_out_are_numbers(client: httpx2.Client, given: str) -> None:
+def test_exclude_accepts_only_memory_ids(client: httpx2.Client, given: str) -> None:
     assert fields(client.get(CONTEXT, params={"exclude": given})) == ["exclude"]
 
 
 @pytest.mark.parametrize("given", ["", "then", "-1", "1.5", "1" * 30])
-def test_a_preview_is_compared_with_now_or_a_session(client: httpx2.Client, given: str) -> None:
+def test_compare_to_accepts_only_now_or_a_session_id(client: httpx2.Client, given: str) -> None:
     assert fields(client.get(CONTEXT, params={"compare_to": given})) == ["compare_to"]
 
 
-def test_memories_and_sessions_that_are_not_there_are_named(client: httpx2.Client) -> None:
+def test_unknown_memories_and_sessions_are_reported(client: httpx2.Client) -> None:
     unknown = client.get(CONTEXT, params={"exclude": "888888,999999"})
     nobody = client.get(CONTEXT, params={"compare_to": str(2**63)})
 
@@ -219,7 +221,7 @@ def test_a_session_prompt_never_changes(own_server: Server) -> None:
     assert compared["diff"]["added"] == ["- [timing] Later (confidence: 0.7)"]
 
 
-def test_all_that_is_believed_on_a_topic(own_server: Server) -> None:
+def test_an_audit_lists_all_memories_on_a_topic_with_evidence(own_server: Server) -> None:
     home = own_server.home
     with httpx2.Client(base_url=own_server.url, headers=own_server.headers, timeout=20) as client:
         held = home.says("[MEMORY:timing:jellyfin] Takes 60s to start")

@@ -25,7 +25,7 @@ def act(client: httpx2.Client, **given: Any) -> dict[str, Any]:
     return found
 
 
-def test_a_filter_is_changed_and_put_back_as_one(client: httpx2.Client) -> None:
+def test_a_bulk_change_of_a_filter_is_undone_as_one_act(client: httpx2.Client) -> None:
     for confidence in (0.2, 0.5, 0.9):
         new(client, "many", confidence)
     other = new(client, "other", 0.5)
@@ -42,7 +42,7 @@ def test_a_filter_is_changed_and_put_back_as_one(client: httpx2.Client) -> None:
     assert [each["cause"] for each in past] == ["created"]
 
 
-def test_a_preview_says_what_would_be_and_changes_nothing(client: httpx2.Client) -> None:
+def test_a_preview_of_a_bulk_act_reports_changes_and_stores_none(client: httpx2.Client) -> None:
     ids = [new(client, "foreseen", confidence) for confidence in (0.2, 0.35, 0.9)]
     given = {"filter": {"service": "foreseen"}, "action": "adjust", "value": -0.1}
 
@@ -59,7 +59,7 @@ def test_a_preview_says_what_would_be_and_changes_nothing(client: httpx2.Client)
     assert (done["changed"], done["left"]) == (found["changed"], found["left"])
 
 
-def test_what_is_too_low_is_left(client: httpx2.Client) -> None:
+def test_bulk_activation_skips_memories_with_low_confidence(client: httpx2.Client) -> None:
     ids = [new(client, "low", confidence) for confidence in (0.1, 0.5)]
     act(client, ids=ids, action="deactivate")
 
@@ -69,7 +69,7 @@ def test_what_is_too_low_is_left(client: httpx2.Client) -> None:
     assert stood(client, "low") == [(0.1, False), (0.5, True)]
 
 
-def test_many_that_were_deleted_come_back_as_one(client: httpx2.Client) -> None:
+def test_a_bulk_deletion_is_undone_as_one_act(client: httpx2.Client) -> None:
     ids = [new(client, "gone", confidence) for confidence in (0.5, 0.9)]
     before = [client.get(f"{MEMORIES}/{each}").json() for each in ids]
     done = act(client, filter={"service": "gone"}, action="delete")
@@ -81,7 +81,7 @@ def test_many_that_were_deleted_come_back_as_one(client: httpx2.Client) -> None:
     assert [client.get(f"{MEMORIES}/{each}").json() for each in ids] == before
 
 
-def test_a_bulk_act_is_one_change(client: httpx2.Client) -> None:
+def test_a_bulk_act_is_one_change_in_the_feed(client: httpx2.Client) -> None:
     ids = [new(client, "told", 0.5) for _ in range(3)]
     before = client.get(MEMORIES).json()["seq"]
 
@@ -96,7 +96,7 @@ def test_a_bulk_act_is_one_change(client: httpx2.Client) -> None:
     assert change["seq"] == done["seq"]
 
 
-def test_a_wrong_word_within_a_filter_is_answered_with_those_that_may_be(
+def test_an_invalid_filter_value_is_rejected_with_the_valid_values(
     client: httpx2.Client,
 ) -> None:
     given = {"filter": {"category": "misc"}, "action": "deactivate"}
@@ -107,7 +107,7 @@ def test_a_wrong_word_within_a_filter_is_answered_with_those_that_may_be(
     assert "(at category)" in answer.text
 
 
-def test_every_memory_is_meant_only_when_that_is_said(client: httpx2.Client) -> None:
+def test_an_empty_filter_requires_explicit_confirmation(client: httpx2.Client) -> None:
     new(client, "every", 0.5)
     for empty in ({}, {"state": "all"}, {"q": ""}):
         given = {"filter": empty, "action": "delete"}
@@ -121,7 +121,7 @@ def test_every_memory_is_meant_only_when_that_is_said(client: httpx2.Client) -> 
     assert stood(client, "every") == [(0.6, True)]
 
 
-def test_an_amount_that_changes_nothing_is_no_change(client: httpx2.Client) -> None:
+def test_an_adjustment_without_effect_changes_no_memory(client: httpx2.Client) -> None:
     ids = [new(client, "same", confidence) for confidence in (0.0, 0.5, 1.0)]
 
     done = [act(client, ids=ids, action="adjust", value=by) for by in (0, 0.004, 0.1, -0.2)]
@@ -129,7 +129,7 @@ def test_an_amount_that_changes_nothing_is_no_change(client: httpx2.Client) -> N
     assert [each["ids"] for each in done] == [[], [], ids[:2], ids]
 
 
-def test_memories_of_a_client_are_confirmed_together_and_reverted(client: httpx2.Client) -> None:
+def test_a_bulk_confirmation_of_client_memories_is_undone(client: httpx2.Client) -> None:
     opened = {"id": "bulk-1", "project": "confirmed"}
     assert client.post("/agentops/sessions", json=opened).is_success
     for text in ("The queue is in redis", "The cache is in memory"):

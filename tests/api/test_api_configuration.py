@@ -88,7 +88,7 @@ def no_editor(tmp_path: Path) -> Iterator[Editor]:
     yield from editor_of(tmp_path / "home", EDIT="no")
 
 
-def test_a_service_is_changed_in_its_lines_alone_and_undone_exactly(editor: Editor) -> None:
+def test_an_edit_changes_only_the_lines_of_its_service_and_is_undone(editor: Editor) -> None:
     fields = editor.fields("jellyfin")
     fields["checks"][0]["timeout"] = "2s"
     seen = editor.client.post(PREVIEW, json={"name": "jellyfin", "fields": fields}).json()
@@ -125,7 +125,7 @@ def test_a_service_is_added_duplicated_and_removed(editor: Editor) -> None:
     assert editor.home.services.read_text() == FILE
 
 
-def test_mistakes_name_their_fields_in_the_words_of_the_reader(editor: Editor) -> None:
+def test_mistakes_are_reported_by_field(editor: Editor) -> None:
     wrong = {"checks": [{"tcp": "nowhere"}, {"disk": "/", "retries": 99}], "depends_on": ["nas"]}
 
     refused = editor.save("new", wrong, new=True)
@@ -166,7 +166,7 @@ def test_a_preview_runs_the_checks_once(editor: Editor) -> None:
         ("jellyfin", None),
     ],
 )
-def test_commands_are_edited_only_where_the_settings_permit_it(
+def test_the_default_edit_policy_protects_commands(
     editor: Editor, name: str, change: dict[str, Any] | None
 ) -> None:
     etag = editor.file()["etag"]
@@ -187,7 +187,7 @@ def test_commands_are_edited_only_where_the_settings_permit_it(
     assert editor.home.services.read_text() == FILE
 
 
-def test_with_all_commands_are_edited_too(all_editor: Editor) -> None:
+def test_the_edit_policy_all_allows_editing_commands(all_editor: Editor) -> None:
     fields = {"checks": [{"command": ["true"]}]}
     assert all_editor.save("backup", fields).status_code == 422
     seen = all_editor.client.post(
@@ -202,7 +202,7 @@ def test_with_all_commands_are_edited_too(all_editor: Editor) -> None:
     assert 'commands: [df, "true"]' in all_editor.home.services.read_text()
 
 
-def test_with_no_nothing_is_edited(no_editor: Editor) -> None:
+def test_the_edit_policy_no_rejects_every_edit(no_editor: Editor) -> None:
     answer = no_editor.save("backup", {"checks": CHECKS, "tags": ["x"]})
 
     assert answer.status_code == 409
@@ -241,7 +241,7 @@ def test_no_token_reads_or_edits_the_files(editor: Editor) -> None:
     assert editor.undo(saved.headers["lamplighter-act"]).status_code == 200
 
 
-def test_a_stale_edit_shows_the_present_file_and_loses_nothing(editor: Editor) -> None:
+def test_a_stale_edit_returns_412_with_the_current_file(editor: Editor) -> None:
     etag = editor.file()["etag"]
     by_hand = FILE.replace("free: 1%", "free: 0.5%  # by hand")
     editor.home.services.write_text(by_hand)
@@ -257,7 +257,7 @@ def test_a_stale_edit_shows_the_present_file_and_loses_nothing(editor: Editor) -
     assert unnamed.status_code == 428
 
 
-def test_people_who_edit_at_once_lose_nothing(editor: Editor) -> None:
+def test_concurrent_edits_are_all_saved(editor: Editor) -> None:
     def add(number: int) -> int:
         tries = 0
         while True:
@@ -282,7 +282,7 @@ def test_people_who_edit_at_once_lose_nothing(editor: Editor) -> None:
     assert editor.home.services.read_text() == FILE
 
 
-def test_an_undo_keeps_later_edits_and_refuses_the_same_lines(editor: Editor) -> None:
+def test_an_undo_preserves_later_edits_and_rejects_a_conflict(editor: Editor) -> None:
     saved = editor.save("backup", {"checks": CHECKS, "tags": ["x"]})
     act = saved.headers["lamplighter-act"]
     text = editor.home.services.read_text()
@@ -297,7 +297,9 @@ def test_an_undo_keeps_later_edits_and_refuses_the_same_lines(editor: Editor) ->
     assert editor.home.services.read_text() == FILE.replace("# ours", "# yours")
 
 
-def test_the_mode_and_the_link_of_the_file_stay(editor: Editor, tmp_path: Path) -> None:
+def test_an_edit_preserves_the_mode_and_the_symlink_of_the_file(
+    editor: Editor, tmp_path: Path
+) -> None:
     real = tmp_path / "elsewhere.yaml"
     real.write_text(FILE)
     real.chmod(0o640)
@@ -325,7 +327,7 @@ def test_a_file_with_mistakes_is_not_edited(editor: Editor) -> None:
     assert "services.yaml has mistakes" in refused.json()["detail"]
 
 
-def test_settings_are_written_with_their_comments_and_undone(editor: Editor) -> None:
+def test_an_edit_of_settings_preserves_comments_and_is_undone(editor: Editor) -> None:
     file = editor.home.path / "lamplighter.toml"
     text = "# by hand\ninterval = '2h'   # rounds\n\n[agents.coder]\nproject = 'shop'\n"
     file.write_text(text)
@@ -368,7 +370,7 @@ def test_settings_are_written_with_their_comments_and_undone(editor: Editor) -> 
         ({"notify_digest": "\u0001"}, 422, "control characters"),
     ],
 )
-def test_settings_that_a_start_or_the_policy_refuses_are_not_written(
+def test_invalid_and_protected_settings_are_not_written(
     editor: Editor, values: dict[str, str | None], status: int, words: str
 ) -> None:
     etag = editor.client.get("/api/v1/settings").json()["edit"]["etag"]
@@ -381,7 +383,7 @@ def test_settings_that_a_start_or_the_policy_refuses_are_not_written(
     assert not (editor.home.path / "lamplighter.toml").exists()
 
 
-def test_the_app_never_changes_what_it_may_edit(all_editor: Editor) -> None:
+def test_the_app_cannot_change_the_edit_policy(all_editor: Editor) -> None:
     etag = all_editor.client.get("/api/v1/settings").json()["edit"]["etag"]
     headers = {"If-Match": f'"{etag}"'}
     path = "/api/v1/configuration/settings"
@@ -391,7 +393,7 @@ def test_the_app_never_changes_what_it_may_edit(all_editor: Editor) -> None:
         assert answer.status_code == status, answer.text
 
 
-def test_where_notifications_go_applies_without_a_restart(editor: Editor) -> None:
+def test_a_changed_notification_target_applies_without_a_restart(editor: Editor) -> None:
     etag = editor.client.get("/api/v1/settings").json()["edit"]["etag"]
     values = {"notify": "json://127.0.0.1:9/hook"}
     answer = editor.client.patch(
@@ -416,7 +418,7 @@ def test_where_notifications_go_applies_without_a_restart(editor: Editor) -> Non
         time.sleep(0.5)
 
 
-def test_a_file_that_is_no_utf_8_is_never_replaced(editor: Editor) -> None:
+def test_a_file_that_is_not_utf_8_is_never_overwritten(editor: Editor) -> None:
     raw = "# gr\u00fc\u00dfe\n".encode("latin-1") + FILE.encode()
     editor.home.services.write_bytes(raw)
     (editor.home.path / "edits").mkdir(exist_ok=True)

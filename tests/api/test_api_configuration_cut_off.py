@@ -35,7 +35,7 @@ async def until(condition: Callable[[], object]) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_an_edit_is_finished_when_its_caller_leaves(db: Database, tmp_path: Path) -> None:
+async def test_an_edit_completes_if_its_caller_disconnects(db: Database, tmp_path: Path) -> None:
     (tmp_path / "services.yaml").write_text(FILE)
     here, files = context(db), build_context(read_settings({"LAMPLIGHTER_HOME": str(tmp_path)}))
     version = await services.read(files)
@@ -57,7 +57,9 @@ async def test_an_edit_is_finished_when_its_caller_leaves(db: Database, tmp_path
     assert [entry.subject for entry, _, _ in found.items] == ["services.yaml: new was added"]
 
 
-def test_an_edit_of_a_killed_server_is_put_back_at_the_next_start(tmp_path: Path) -> None:
+def test_an_unfinished_edit_of_a_killed_server_is_reverted_at_the_next_start(
+    tmp_path: Path,
+) -> None:
     editor = Editor(Home(tmp_path / "home"))
     path, body = f"{SERVICES}/new", {"fields": {"checks": CHECKS}, "new": True}
     headers = {"If-Match": f'"{editor.file()["etag"]}"'}

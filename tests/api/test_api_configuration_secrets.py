@@ -41,7 +41,7 @@ def save(editor: Editor, values: dict[str, str]) -> None:
     assert saved.status_code == 200, saved.text
 
 
-def test_secrets_are_masked_however_the_file_writes_them(editor: Editor) -> None:
+def test_secrets_are_masked_in_every_toml_notation(editor: Editor) -> None:
     (editor.home.path / "lamplighter.toml").write_text(TOML)
     values = {"interval": "30m", "webhook_token": "hunter2-four"}
 
@@ -73,7 +73,7 @@ def test_a_notification_address_is_masked_without_a_restart(editor: Editor) -> N
     assert "see [REDACTED:NOTIFY_SECRET]" in seen
 
 
-def test_few_tests_of_checks_run_at_a_time(editor: Editor) -> None:
+def test_concurrent_tests_of_checks_are_limited(editor: Editor) -> None:
     with socket.socket() as silent, ThreadPoolExecutor() as people:
         silent.bind(("127.0.0.1", 0))
         silent.listen(64)

@@ -52,7 +52,7 @@ def fields(body: dict[str, Any]) -> list[str]:
 
 
 @every
-def test_a_good_request_is_answered_in_its_shape(asking: Asking, op: Operation) -> None:
+def test_a_valid_request_returns_the_declared_schema(asking: Asking, op: Operation) -> None:
     answer = asking.ask(op)
 
     assert answer.status_code == op.status
@@ -64,7 +64,7 @@ def test_a_good_request_is_answered_in_its_shape(asking: Asking, op: Operation) 
 
 
 @every
-def test_each_answer_carries_the_headers_that_protect_it(asking: Asking, op: Operation) -> None:
+def test_every_response_has_the_security_headers(asking: Asking, op: Operation) -> None:
     wanted = {each.lower(): value for each, value in HEADERS.items()}
     if op.path.startswith("/api/"):
         wanted["cache-control"] = "no-store"
@@ -94,7 +94,9 @@ def test_each_answer_carries_the_headers_that_protect_it(asking: Asking, op: Ope
     ids=lambda headers: "{0[0]}: {0[1]}".format(*headers.items()),
 )
 @every
-def test_another_site_is_refused(asking: Asking, op: Operation, headers: dict[str, str]) -> None:
+def test_a_foreign_host_or_origin_is_denied(
+    asking: Asking, op: Operation, headers: dict[str, str]
+) -> None:
     address = numbered(op.path, "1")
 
     problem(asking.ask(op, address=address, headers=headers), 403)
@@ -102,7 +104,7 @@ def test_another_site_is_refused(asking: Asking, op: Operation, headers: dict[st
 
 @walk("site", ["cross-site", "same-site"])
 @walk("op", [op for op in OPS if op.method != "GET"], ids=name)
-def test_a_browser_on_another_site_changes_nothing(
+def test_a_cross_site_browser_request_cannot_change_data(
     asking: Asking, op: Operation, site: str
 ) -> None:
     address = numbered(op.path, "1")
@@ -111,7 +113,7 @@ def test_a_browser_on_another_site_changes_nothing(
 
 
 @every
-def test_our_own_page_may_ask(asking: Asking, op: Operation) -> None:
+def test_a_same_origin_request_is_accepted(asking: Asking, op: Operation) -> None:
     here = str(asking.client.base_url).rstrip("/")
 
     answer = asking.ask(op, headers={"Origin": here, "Sec-Fetch-Site": "same-origin"})
@@ -126,7 +128,7 @@ def repeats(kind: Any) -> bool:
 
 
 @walk("op", WITH_QUERY, ids=name)
-def test_every_wrong_parameter_is_named_at_once(asking: Asking, op: Operation) -> None:
+def test_all_invalid_parameters_are_reported_together(asking: Asking, op: Operation) -> None:
     assert op.query
     known = {field.encode_name: field.type for field in msgspec.structs.fields(op.query)}
     once = [each for each, kind in known.items() if not repeats(kind)]
@@ -139,12 +141,12 @@ def test_every_wrong_parameter_is_named_at_once(asking: Asking, op: Operation) -
 
 @walk("number", ["0", str(2**63 - 1), str(2**63), "9" * 5_000])
 @walk("op", WITH_ID, ids=name)
-def test_a_number_that_nothing_has_is_not_found(asking: Asking, op: Operation, number: str) -> None:
+def test_an_unknown_id_returns_404(asking: Asking, op: Operation, number: str) -> None:
     problem(asking.ask(op, address=numbered(op.path, number)), 404)
 
 
 @walk("op", WITH_BODY, ids=name)
-def test_every_wrong_field_is_named_at_once(asking: Asking, op: Operation) -> None:
+def test_all_invalid_fields_are_reported_together(asking: Asking, op: Operation) -> None:
     assert op.body
     known = [field.encode_name for field in msgspec.structs.fields(op.body)]
 
@@ -154,7 +156,7 @@ def test_every_wrong_field_is_named_at_once(asking: Asking, op: Operation) -> No
 
 
 @walk("op", WITH_BODY, ids=name)
-def test_every_missing_field_is_named_at_once(asking: Asking, op: Operation) -> None:
+def test_all_missing_fields_are_reported_together(asking: Asking, op: Operation) -> None:
     assert op.body
     needed = [field.encode_name for field in msgspec.structs.fields(op.body) if field.required]
 
@@ -185,7 +187,7 @@ def test_every_missing_field_is_named_at_once(asking: Asking, op: Operation) -> 
     ids=lambda given: repr(given[:14]) if isinstance(given, bytes) else str(given),
 )
 @walk("op", WITH_BODY, ids=name)
-def test_a_body_that_is_no_object_is_refused(
+def test_a_body_that_is_not_a_json_object_is_rejected(
     asking: Asking, op: Operation, content: bytes, status: int
 ) -> None:
     address, headers = numbered(op.path, "1"), {"Content-Type": "application/json"}
@@ -194,7 +196,7 @@ def test_a_body_that_is_no_object_is_refused(
 
 
 @walk("op", WITH_BODY, ids=name)
-def test_a_body_of_unknown_length_is_bounded(asking: Asking, op: Operation) -> None:
+def test_a_chunked_body_over_the_limit_is_rejected(asking: Asking, op: Operation) -> None:
     def parts() -> Iterator[bytes]:
         for _ in range(12):
             yield MUCH[:100_000]
@@ -217,7 +219,7 @@ LISTS = [
 
 
 @walk("op", LISTS, ids=name)
-def test_every_list_is_asked_for_in_pages(op: Operation) -> None:
+def test_every_list_is_paged(op: Operation) -> None:
     assert {"items", "seq"} < names_in(op.gives)
     if op.path.endswith("/chain"):  # of one outage, and never more than three
         return
@@ -229,7 +231,7 @@ def test_every_list_is_asked_for_in_pages(op: Operation) -> None:
 
 
 @walk("op", OPS, ids=name)
-def test_a_query_is_not_of_any_length(asking: Asking, op: Operation) -> None:
+def test_a_long_query_string_is_rejected(asking: Asking, op: Operation) -> None:
     long = {"q": "x" * 9_000}
 
     problem(asking.ask(op, address=numbered(op.path, "1"), params=long), 414)
@@ -237,7 +239,7 @@ def test_a_query_is_not_of_any_length(asking: Asking, op: Operation) -> None:
 
 @walk("kind", [None, "", "text/plain", "application/x-www-form-urlencoded"])
 @walk("op", WITH_BODY, ids=name)
-def test_a_body_is_json_by_its_content_type(
+def test_a_body_requires_the_content_type_json(
     asking: Asking, op: Operation, kind: str | None
 ) -> None:
     address, headers = numbered(op.path, "1"), {} if kind is None else {"Content-Type": kind}
@@ -246,7 +248,7 @@ def test_a_body_is_json_by_its_content_type(
 
 
 @walk("path", PATHS)
-def test_a_wrong_method_gets_all_allowed_ones(asking: Asking, path: str) -> None:
+def test_a_wrong_method_returns_405_with_the_allowed_methods(asking: Asking, path: str) -> None:
     right = {op.method for op in OPS if op.path == path}
     wanted = right | ({"HEAD"} if "GET" in right else set())
 
@@ -258,7 +260,7 @@ def test_a_wrong_method_gets_all_allowed_ones(asking: Asking, path: str) -> None
 
 
 @walk("op", [op for op in OPS if op.method == "GET" and not op.person], ids=name)
-def test_head_answers_as_get_does_without_the_body(asking: Asking, op: Operation) -> None:
+def test_head_returns_the_headers_of_get_without_a_body(asking: Asking, op: Operation) -> None:
     host, address = f"127.0.0.1:{asking.client.base_url.port}", asking.address(op)
     way_in = asking.client.headers["authorization"]
     heads = f"HEAD {address} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {way_in}\r\n\r\n"
@@ -276,7 +278,7 @@ def test_head_answers_as_get_does_without_the_body(asking: Asking, op: Operation
 
 @walk("match", ['"0-0"', '"nonsense"', "", "7", '"1-2", "3-4"'])
 @walk("op", WITH_VERSION, ids=name)
-def test_a_stale_change_is_refused_with_the_current_row(
+def test_a_stale_change_returns_412_with_the_current_row(
     asking: Asking, op: Operation, match: str
 ) -> None:
     address = asking.address(op)
@@ -290,7 +292,7 @@ def test_a_stale_change_is_refused_with_the_current_row(
 
 
 @walk("op", WITH_VERSION, ids=name)
-def test_a_change_that_is_not_stale_is_made(asking: Asking, op: Operation) -> None:
+def test_a_change_with_the_current_version_is_accepted(asking: Asking, op: Operation) -> None:
     address = asking.address(op)
     tag = asking.client.get(row_of(address)).headers["etag"]
 
@@ -321,7 +323,7 @@ def test_the_openapi_document_covers_every_route_and_every_reference_resolves(
             assert all("schema" in one for one in each["parameters"])
 
 
-def test_the_page_of_the_description_names_every_route(asking: Asking) -> None:
+def test_the_api_docs_page_names_every_route(asking: Asking) -> None:
     page = asking.client.get("/api/docs")
 
     assert page.headers["content-type"].startswith("text/html")
@@ -346,7 +348,7 @@ def test_a_deprecated_route_is_marked_and_names_its_replacement(asking: Asking) 
     }
 
 
-def test_a_deprecated_route_answers_like_its_replacement(asking: Asking) -> None:
+def test_a_deprecated_route_returns_the_same_as_its_replacement(asking: Asking) -> None:
     memory = f"/api/v1/memories/{asking.memory()}"
     pairs = [
         (f"{memory}/grounds", f"{memory}/evidence"),
@@ -359,7 +361,7 @@ def test_a_deprecated_route_answers_like_its_replacement(asking: Asking) -> None
         assert answers[0].json() == answers[1].json()
 
 
-def test_each_module_that_declares_a_route_is_in_the_table() -> None:
+def test_every_module_that_declares_a_route_is_in_the_route_table() -> None:
     package = Path(lamplighter.__file__).parent
     declaring = {
         ".".join(path.relative_to(package.parent).with_suffix("").parts)

@@ -22,7 +22,7 @@ def browser(own_server: Server, own_client: httpx2.Client) -> Iterator[httpx2.Cl
         yield asking
 
 
-def test_a_person_subscribes_a_browser_and_logs_it_out(
+def test_logging_out_removes_the_push_subscription_of_the_browser(
     browser: httpx2.Client, own_client: httpx2.Client
 ) -> None:
     begun = browser.get(DEVICES).json()
@@ -49,7 +49,9 @@ def test_a_person_subscribes_a_browser_and_logs_it_out(
     assert queued["state"] == "failed"
 
 
-def test_a_browser_with_a_new_endpoint_stays_the_same_device(browser: httpx2.Client) -> None:
+def test_a_new_push_endpoint_replaces_the_old_one_of_the_same_device(
+    browser: httpx2.Client,
+) -> None:
     first = browser.post(DEVICES, json=SUBSCRIPTION).json()
     moved = {**SUBSCRIPTION, "endpoint": "https://updates.push.services.mozilla.com/wpush/v2/new"}
 
@@ -91,7 +93,7 @@ def test_a_token_cannot_read_add_or_remove_devices(
         {"keys": {**SUBSCRIPTION["keys"], "p256dh": "!"}},
     ],
 )
-def test_only_subscriptions_to_push_services_are_kept(
+def test_only_subscriptions_to_known_push_services_are_stored(
     browser: httpx2.Client, wrong: dict[str, Any]
 ) -> None:
     answer = browser.post(DEVICES, json={**SUBSCRIPTION, **wrong})

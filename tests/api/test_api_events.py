@@ -9,7 +9,7 @@ from living import Server
 EVENTS = "/api/v1/events"
 
 
-def test_a_range_that_is_none_is_refused_by_name(client: httpx2.Client) -> None:
+def test_an_invalid_time_range_is_rejected_with_its_field(client: httpx2.Client) -> None:
     for query, field in (
         ({"from": "yesterday"}, "from"),
         ({"to": "2026-01-01"}, "to"),
@@ -23,7 +23,7 @@ def test_a_range_that_is_none_is_refused_by_name(client: httpx2.Client) -> None:
 
 
 @pytest.mark.parametrize("moment", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
-def test_the_ends_of_time_are_ranges_too(asking: Asking, moment: str) -> None:
+def test_the_earliest_and_latest_times_are_valid_ranges(asking: Asking, moment: str) -> None:
     asking.event()
 
     for name in ("from", "to"):
@@ -34,7 +34,7 @@ def test_the_ends_of_time_are_ranges_too(asking: Asking, moment: str) -> None:
             assert 1 <= len(answer.json()["stretches"]) <= buckets
 
 
-def test_what_is_counted_is_what_is_listed(own_server: Server, own_client: httpx2.Client) -> None:
+def test_counts_and_lists_of_events_match(own_server: Server, own_client: httpx2.Client) -> None:
     for number in range(7):
         level = ("info", "critical")[number % 2]
         given = {"level": level, "text": f"Said {number // 4}", "service": "jellyfin"}

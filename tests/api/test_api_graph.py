@@ -27,7 +27,7 @@ def undo(client: httpx2.Client, answer: httpx2.Response) -> None:
     assert undone.status_code == 200, undone.text
 
 
-def test_a_memory_that_is_saved_appears_in_the_graph(own_client: httpx2.Client) -> None:
+def test_a_saved_memory_adds_its_relationships_to_the_graph(own_client: httpx2.Client) -> None:
     made = {"category": "discovery", "observation": SENTENCE, "project": "shop"}
     memory = own_client.post("/api/v1/memories", json=made).json()
     end = time.monotonic() + 20
@@ -46,7 +46,7 @@ def test_a_memory_that_is_saved_appears_in_the_graph(own_client: httpx2.Client) 
     assert [each["id"] for each in neighbor["evidence"]] == [memory["id"]]
 
 
-def test_an_observation_of_agentops_appears_in_the_graph(own_client: httpx2.Client) -> None:
+def test_an_agentops_observation_adds_its_decision_to_the_graph(own_client: httpx2.Client) -> None:
     opened = {"id": "s1", "project": "shop"}
     assert own_client.post("/agentops/sessions", json=opened).status_code == 201
     saved = {"session_id": "s1", "project": "shop", "type": "decision", "title": "Queue"}
@@ -65,7 +65,7 @@ def test_an_observation_of_agentops_appears_in_the_graph(own_client: httpx2.Clie
     assert [each["name"] for each in case["concerns"]] == ["NATS"]
 
 
-def test_entities_are_listed_by_name_and_kind(own_client: httpx2.Client) -> None:
+def test_entities_are_filtered_by_name_alias_and_kind(own_client: httpx2.Client) -> None:
     entity(own_client, "Claude Code", aliases=["CC"])
     entity(own_client, "Ann", "person")
 
@@ -78,7 +78,7 @@ def test_entities_are_listed_by_name_and_kind(own_client: httpx2.Client) -> None
     assert twice.status_code == 409
 
 
-def test_acts_on_the_graph_are_in_the_journal_and_undone(own_client: httpx2.Client) -> None:
+def test_changes_of_entities_are_in_the_journal_and_undone(own_client: httpx2.Client) -> None:
     one, two = entity(own_client, "Postgres"), entity(own_client, "PostgreSQL")
     path = f"/api/v1/entities/{one['id']}"
 
@@ -100,7 +100,7 @@ def test_acts_on_the_graph_are_in_the_journal_and_undone(own_client: httpx2.Clie
     assert acts[3]["subject"] == f"entity {one['id']} into {two['id']}"
 
 
-def test_a_merged_name_finds_what_it_was_merged_into(own_client: httpx2.Client) -> None:
+def test_the_name_of_a_merged_entity_finds_the_remaining_entity(own_client: httpx2.Client) -> None:
     first, middle, last = (
         entity(own_client, name, "person") for name in ("A. Turing", "Al Turing", "Alan")
     )

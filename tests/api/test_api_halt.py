@@ -15,7 +15,7 @@ from living import Home, Server
 HALT = "/api/v1/halt"
 
 
-def test_the_button_halts_and_resumes(own_client: httpx2.Client) -> None:
+def test_the_api_halts_and_resumes(own_client: httpx2.Client) -> None:
     assert own_client.get(HALT).json()["pulled"] == []
 
     pulled = own_client.put(HALT, json={"reason": "the rack is moved"}).json()
@@ -41,7 +41,7 @@ def test_the_button_halts_and_resumes(own_client: httpx2.Client) -> None:
     assert own_client.get("/api/v1/overview").json()["halt"] is None
 
 
-def test_the_file_beats_a_release_and_is_named(
+def test_resume_is_rejected_while_the_halt_file_exists(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     own_client.put(HALT, json={})
@@ -56,7 +56,7 @@ def test_the_file_beats_a_release_and_is_named(
     assert own_client.get("/api/v1/overview").json()["halt"]["reason"] == "a flood"
 
 
-def test_the_button_halts_everything_while_another_program_holds_the_database(
+def test_the_api_halts_while_another_program_locks_the_database(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     home = own_server.home.path
@@ -77,7 +77,7 @@ def test_the_button_halts_everything_while_another_program_holds_the_database(
     assert not own_client.delete(HALT).json()["halted"]
 
 
-def test_a_button_that_was_not_recorded_yet_is_released_by_the_button(
+def test_resume_clears_a_halt_that_is_not_in_the_database_yet(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     halt_control = HaltControl(own_server.home.path / "HALT")
@@ -92,7 +92,7 @@ def test_a_button_that_was_not_recorded_yet_is_released_by_the_button(
     assert own_server.home.rows(query) == [("a flood", "anna", 1)]
 
 
-def test_the_file_is_seen_while_the_database_is_away(tmp_path: Path) -> None:
+def test_readyz_reports_the_halt_file_without_a_database(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     server = Server(home)
     try:
@@ -104,7 +104,9 @@ def test_the_file_is_seen_while_the_database_is_away(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_a_session_may_not(own_server: Server, own_client: httpx2.Client, method: str) -> None:
+def test_a_session_token_cannot_halt_or_resume(
+    own_server: Server, own_client: httpx2.Client, method: str
+) -> None:
     words = own_client.post("/api/v1/tokens", json={"scopes": ["write"]}).json()
     home = own_server.home
     home.write(

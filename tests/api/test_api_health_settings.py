@@ -27,7 +27,7 @@ def test_a_web_process_alone_reports_no_leader(own_client: httpx2.Client) -> Non
     assert {name for name in well if told[name]["state"] == "ok"} == well
 
 
-def test_a_closer_look_checks_the_database_and_every_memory(
+def test_a_full_check_verifies_the_database_and_every_memory(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     made = Asking(own_server.home, own_client).memory()
@@ -48,14 +48,14 @@ def test_a_queued_request_is_reported(own_server: Server, own_client: httpx2.Cli
     assert signs(own_client)["requests"]["words"] == "1 request waiting, the oldest for 3 h"
 
 
-def test_a_client_of_the_feed_is_counted_while_it_follows(own_client: httpx2.Client) -> None:
+def test_a_connected_feed_client_is_counted(own_client: httpx2.Client) -> None:
     with own_client.stream("GET", "/api/v1/stream") as stream:
         frames = stream.iter_bytes()
         next(frames)
         assert signs(own_client)["feed"]["words"].startswith("1 client on")
 
 
-def test_an_error_in_the_services_is_reported_in_both_places(own_server: Server) -> None:
+def test_an_error_in_services_yaml_is_in_the_health_and_the_settings(own_server: Server) -> None:
     own_server.home.services.write_text("services:\n  jellyfin:\n    chekcs: []\n")
 
     with httpx2.Client(base_url=own_server.url, headers=own_server.headers) as client:
@@ -65,7 +65,7 @@ def test_an_error_in_the_services_is_reported_in_both_places(own_server: Server)
     assert "chekcs" in str(services["problems"])
 
 
-def test_the_settings_name_their_sources_and_the_files(
+def test_settings_are_listed_with_their_sources_and_files(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     told = own_client.get("/api/v1/settings").json()
@@ -77,7 +77,7 @@ def test_the_settings_name_their_sources_and_the_files(
     assert told["about"]["database"].startswith("SQLite 3.")
 
 
-def test_the_line_of_a_setting_is_given_or_what_is_wrong_with_it(client: httpx2.Client) -> None:
+def test_the_settings_line_is_returned_or_its_error(client: httpx2.Client) -> None:
     good = client.post("/api/v1/settings/line", json={"name": "interval", "value": "15m"})
     bad = client.post("/api/v1/settings/line", json={"name": "interval", "value": "soon"})
 

@@ -42,7 +42,7 @@ def test_an_alert_opens_an_incident_with_a_timeline(
     assert shown["id"] == incident["id"]
 
 
-def test_a_person_changes_an_incident_and_the_journal_says_so(
+def test_changes_of_an_incident_are_recorded_in_the_journal(
     client: httpx2.Client, incident: dict[str, Any]
 ) -> None:
     address = f"{INCIDENTS}/{incident['id']}"
@@ -70,7 +70,7 @@ def test_a_person_changes_an_incident_and_the_journal_says_so(
         ({"state": "resolved"}, "state"),
     ],
 )
-def test_a_wrong_change_names_its_field(
+def test_an_invalid_change_is_rejected_with_its_field(
     client: httpx2.Client, incident: dict[str, Any], body: dict[str, Any], field: str
 ) -> None:
     answer = client.patch(f"{INCIDENTS}/{incident['id']}", json=body)
@@ -83,7 +83,7 @@ def test_a_wrong_change_names_its_field(
     assert client.get(f"{INCIDENTS}/{incident['id']}").json()["state"] == "open"
 
 
-def test_incidents_are_read_and_changed_on_the_command_line(
+def test_incidents_are_listed_and_changed_by_the_cli(
     server: Server, client: httpx2.Client, incident: dict[str, Any]
 ) -> None:
     number = str(incident["id"])
@@ -109,7 +109,7 @@ def test_incidents_are_read_and_changed_on_the_command_line(
     assert "unresolved" in server.home.ask("incidents", "--all", "--service", "wireguard").stdout
 
 
-def test_the_uptime_of_a_service_without_results_is_not_known(client: httpx2.Client) -> None:
+def test_the_uptime_of_a_service_without_results_is_null(client: httpx2.Client) -> None:
     found = client.get("/api/v1/services/jellyfin/uptime").json()
 
     assert [found[each] for each in ("day", "week", "month", "quarter")] == [None] * 4

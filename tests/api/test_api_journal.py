@@ -30,7 +30,7 @@ def undo(client: httpx2.Client, act: str, **more: Any) -> httpx2.Response:
     return client.post(f"/api/v1/acts/{act}/undo", json=more)
 
 
-def test_a_delete_is_undone_by_the_act_that_its_answer_names(client: httpx2.Client) -> None:
+def test_a_deletion_is_undone_by_the_act_in_its_response(client: httpx2.Client) -> None:
     made = new(client, project="shop", category="decision", topic_key="db/wal")
     address = f"{MEMORIES}/{made['id']}"
     before = client.get(address)
@@ -51,7 +51,7 @@ def test_a_delete_is_undone_by_the_act_that_its_answer_names(client: httpx2.Clie
     assert (after.json(), after.headers["ETag"]) == (before.json(), before.headers["ETag"])
 
 
-def test_an_edit_is_undone_and_what_changed_since_is_a_conflict(client: httpx2.Client) -> None:
+def test_undo_of_an_edit_is_rejected_if_the_memory_changed_later(client: httpx2.Client) -> None:
     made = new(client)
     address = f"{MEMORIES}/{made['id']}"
     first = client.patch(address, json={"observation": "Takes 90s"}).headers[HEADER]
@@ -70,7 +70,7 @@ def test_an_edit_is_undone_and_what_changed_since_is_a_conflict(client: httpx2.C
     assert acts[3]["undone_by"] == acts[0]["id"]
 
 
-def test_a_reset_of_cooldowns_is_undone_once(own_server: Server, own_client: httpx2.Client) -> None:
+def test_a_cooldown_reset_is_undone_once(own_server: Server, own_client: httpx2.Client) -> None:
     client, used = own_client, "/api/v1/cooldowns/uses"
     own_server.home.services.write_text(FAILING)
     own_server.home.run(tier=3, words=("--engine", "probe"))
@@ -90,7 +90,9 @@ def test_a_reset_of_cooldowns_is_undone_once(own_server: Server, own_client: htt
 
 
 @pytest.mark.parametrize("how", ["restore", "purge"])
-def test_the_trash_gives_back_or_forgets(client: httpx2.Client, how: str) -> None:
+def test_the_trash_restores_or_permanently_deletes_a_memory(
+    client: httpx2.Client, how: str
+) -> None:
     made = new(client, observation=f"Fails on Mondays, {how}")
     address, thrown = f"{MEMORIES}/{made['id']}", f"/api/v1/trash/{made['id']}"
     deletion = client.delete(address).headers[HEADER]
@@ -109,7 +111,7 @@ def test_the_trash_gives_back_or_forgets(client: httpx2.Client, how: str) -> Non
         assert "Mondays" not in client.get(f"{address}/history").text
 
 
-def test_acts_without_an_undo_are_listed_with_the_reason(
+def test_irreversible_acts_are_listed_with_the_reason(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     client, home = own_client, own_server.home
@@ -139,7 +141,7 @@ def test_acts_without_an_undo_are_listed_with_the_reason(
         assert (refused.status_code, refused.json()["detail"]) == (409, each["final"])
 
 
-def test_an_import_is_an_act_without_an_undo(
+def test_an_import_is_an_irreversible_act(
     own_server: Server, own_client: httpx2.Client, tmp_path: Path
 ) -> None:
     file = tmp_path / "notes.md"
@@ -160,7 +162,7 @@ def test_an_import_is_an_act_without_an_undo(
     assert (refused.status_code, refused.json()["detail"]) == (409, acts[0]["final"])
 
 
-def test_reading_names_no_act(client: httpx2.Client) -> None:
+def test_a_read_returns_no_act(client: httpx2.Client) -> None:
     made = new(client)
 
     assert HEADER not in client.get(f"{MEMORIES}/{made['id']}").headers

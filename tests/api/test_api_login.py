@@ -32,7 +32,7 @@ def logged_in(browser: httpx2.Client) -> bool:
     return browser.get("/api/v1/login").status_code == 200
 
 
-def test_a_link_logs_in_and_redirects_to_the_app(
+def test_a_login_link_sets_the_cookie_and_redirects_to_the_app(
     own_server: Server, browser: httpx2.Client
 ) -> None:
     came = browser.get("/login", params={"code": own_server.home.code()})
@@ -49,9 +49,7 @@ def test_a_link_logs_in_and_redirects_to_the_app(
     assert (who["kind"], who["scopes"]) == ("login", ["admin"])
 
 
-def test_behind_https_the_cookie_is_for_https_alone(
-    own_server: Server, browser: httpx2.Client
-) -> None:
+def test_behind_https_the_cookie_is_secure(own_server: Server, browser: httpx2.Client) -> None:
     code = own_server.home.code()
     headers = {"X-Forwarded-Proto": "https"}  # from loopback, where a proxy would be
 
@@ -62,7 +60,7 @@ def test_behind_https_the_cookie_is_for_https_alone(
     assert "strict-transport-security" not in browser.get("/healthz").headers
 
 
-def test_a_browser_ends_the_logins_of_others(
+def test_a_login_lists_and_ends_other_logins(
     own_server: Server, own_client: httpx2.Client, browser: httpx2.Client
 ) -> None:
     home = own_server.home
@@ -99,7 +97,7 @@ def test_a_browser_ends_the_logins_of_others(
     assert not logged_in(browser)
 
 
-def test_a_code_is_typed_where_the_page_was_asked_for(
+def test_a_typed_code_logs_in_and_redirects_to_the_requested_page(
     own_server: Server, browser: httpx2.Client
 ) -> None:
     page = browser.get("/memories", params={"category": "timing"})
@@ -136,7 +134,7 @@ def onward(page: httpx2.Response) -> str:
         "/;url=//evil.example",
     ],
 )
-def test_a_login_redirects_to_no_other_site(
+def test_a_login_never_redirects_to_another_site(
     own_server: Server, browser: httpx2.Client, address: str
 ) -> None:
     came = browser.post("/login", data={"code": own_server.home.code(), "next": address})
@@ -146,14 +144,14 @@ def test_a_login_redirects_to_no_other_site(
     assert "evil" not in came.text
 
 
-def test_the_page_says_nothing_it_was_not_made_of(browser: httpx2.Client) -> None:
+def test_the_login_page_never_echoes_the_request(browser: httpx2.Client) -> None:
     page = browser.get('/"><script>alert(1)</script>', params={"q": '"><script>'})
 
     assert page.status_code == 401
     assert "<script" not in page.text
 
 
-def test_a_wrong_code_is_reported_at_its_field(browser: httpx2.Client) -> None:
+def test_a_wrong_code_is_reported_at_the_code_field(browser: httpx2.Client) -> None:
     for answer in (browser.get("/login?code=x"), browser.post("/login", data={"code": ""})):
         assert answer.status_code == 401
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -163,7 +161,7 @@ def test_a_wrong_code_is_reported_at_its_field(browser: httpx2.Client) -> None:
     assert not logged_in(browser)
 
 
-def test_a_used_link_still_leads_on_who_is_logged_in(
+def test_a_used_login_link_redirects_a_logged_in_browser(
     own_server: Server, browser: httpx2.Client
 ) -> None:
     code = own_server.home.code()
@@ -187,7 +185,7 @@ def test_a_used_link_still_leads_on_who_is_logged_in(
     ],
     ids=str,
 )
-def test_what_only_looks_ahead_uses_no_code_up(
+def test_a_prefetch_does_not_use_up_the_code(
     own_server: Server, browser: httpx2.Client, method: str, headers: dict[str, str]
 ) -> None:
     code = own_server.home.code()
@@ -199,7 +197,7 @@ def test_what_only_looks_ahead_uses_no_code_up(
     assert "set-cookie" in browser.get("/login", params={"code": code}).headers
 
 
-def test_of_many_who_open_a_link_at_once_one_is_logged_in(own_server: Server) -> None:
+def test_a_login_link_opened_concurrently_logs_in_once(own_server: Server) -> None:
     link = f"{own_server.url}/login?code={own_server.home.code()}"
     with ThreadPoolExecutor(8) as people:
         came = list(people.map(lambda _: httpx2.get(link, timeout=20), range(8)))
@@ -207,7 +205,7 @@ def test_of_many_who_open_a_link_at_once_one_is_logged_in(own_server: Server) ->
     assert sorted(each.status_code for each in came) == [200] + [401] * 7
 
 
-def test_many_wrong_codes_lock_out_neither_the_operator_nor_another_address(
+def test_wrong_codes_lock_out_neither_other_addresses_nor_a_valid_code(
     own_server: Server, browser: httpx2.Client
 ) -> None:
     wrong = [browser.get(f"/login?code={number}").status_code for number in range(MAX_FAILURES)]
@@ -226,13 +224,13 @@ def test_many_wrong_codes_lock_out_neither_the_operator_nor_another_address(
     assert right.status_code == 200
 
 
-def test_the_same_wrong_code_counts_once(browser: httpx2.Client) -> None:
+def test_a_repeated_wrong_code_counts_once(browser: httpx2.Client) -> None:
     found = {browser.get("/login?code=x").status_code for _ in range(2 * MAX_FAILURES)}
 
     assert found == {401}
 
 
-def test_who_comes_by_a_link_of_another_site_is_looked_at_again(browser: httpx2.Client) -> None:
+def test_a_link_from_another_site_reloads_the_page_with_the_cookie(browser: httpx2.Client) -> None:
     """No cookie is sent with such a request; the next request has the cookie."""
     headers = {"Sec-Fetch-Site": "cross-site"}
 
@@ -245,7 +243,7 @@ def test_who_comes_by_a_link_of_another_site_is_looked_at_again(browser: httpx2.
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/plain", "multipart/form-data"])
-def test_a_code_comes_in_a_form(browser: httpx2.Client, kind: str) -> None:
+def test_the_login_page_accepts_only_form_data(browser: httpx2.Client, kind: str) -> None:
     answer = browser.post("/login", content=b"code=x", headers={"Content-Type": kind})
 
     assert answer.status_code == 415
@@ -265,7 +263,7 @@ def test_another_site_cannot_log_in(
     assert browser.post("/login", data={"code": code}).status_code == 200
 
 
-def test_the_page_needs_nothing_else_and_may_load_nothing_else(browser: httpx2.Client) -> None:
+def test_the_login_page_loads_no_scripts_or_external_resources(browser: httpx2.Client) -> None:
     page = browser.get("/sessions/7")
 
     policy = page.headers["content-security-policy"]
@@ -276,7 +274,7 @@ def test_the_page_needs_nothing_else_and_may_load_nothing_else(browser: httpx2.C
     assert not re.search(r"(?:src|href)=\"(?!data:|/)", page.text)
 
 
-def test_the_policy_of_the_login_page_is_for_that_page_alone(
+def test_only_the_login_page_has_its_content_security_policy(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     assert (
@@ -313,7 +311,7 @@ def ends(server: Server, headers: dict[str, str], begun: threading.Event) -> boo
 
 
 @pytest.mark.parametrize("how", ["log out", "revoke", "command line"])
-def test_a_stream_ends_when_its_caller_is_sent_away(
+def test_a_stream_ends_when_its_login_or_token_ends(
     own_server: Server, own_client: httpx2.Client, browser: httpx2.Client, how: str
 ) -> None:
     made = own_client.post("/api/v1/tokens", json={"scopes": ["changes:read"]}).json()

@@ -88,7 +88,7 @@ def told(client: httpx2.Client) -> str:
     return text
 
 
-def test_what_an_operator_adds_is_kept_as_given(client: httpx2.Client) -> None:
+def test_a_created_memory_is_stored_as_sent(client: httpx2.Client) -> None:
     made = new(client, service="postgres", category="maintenance", confidence=0.9, title="VACUUM")
 
     kept = client.get(f"{MEMORIES}/{made['id']}").json()
@@ -127,12 +127,12 @@ def test_what_an_operator_adds_is_kept_as_given(client: httpx2.Client) -> None:
     }
 
 
-def test_the_same_words_twice_are_two_memories_of_an_operator(client: httpx2.Client) -> None:
+def test_an_operator_can_create_the_same_memory_twice(client: httpx2.Client) -> None:
     assert new(client)["id"] != new(client)["id"]
 
 
 @pytest.mark.parametrize(("given", "kept"), CASES, ids=lambda case: str(case)[:50])
-def test_what_is_given_is_brought_into_form(
+def test_fields_of_a_new_memory_are_normalized(
     client: httpx2.Client, given: dict[str, Any], kept: dict[str, Any]
 ) -> None:
     made = new(client, **given)
@@ -141,7 +141,7 @@ def test_what_is_given_is_brought_into_form(
 
 
 @pytest.mark.parametrize(("given", "kept"), CASES, ids=lambda case: str(case)[:50])
-def test_what_is_changed_is_brought_into_form(
+def test_changed_fields_of_a_memory_are_normalized(
     client: httpx2.Client, given: dict[str, Any], kept: dict[str, Any]
 ) -> None:
     made = new(client)
@@ -154,7 +154,7 @@ def test_what_is_changed_is_brought_into_form(
 
 
 @pytest.mark.parametrize(("given", "wrong"), REFUSED, ids=lambda case: str(case)[:50])
-def test_what_is_wrong_is_named_and_nothing_is_kept(
+def test_an_invalid_memory_is_rejected_and_not_stored(
     server: Server, client: httpx2.Client, given: dict[str, Any], wrong: list[str]
 ) -> None:
     # the notebook of the same server may store what an earlier test wrote, at any time
@@ -179,7 +179,9 @@ def test_what_is_wrong_is_named_and_nothing_is_kept(
     ],
     ids=lambda change: str(change)[:40],
 )
-def test_a_wrong_change_changes_nothing(client: httpx2.Client, change: dict[str, Any]) -> None:
+def test_an_invalid_change_leaves_the_memory_unchanged(
+    client: httpx2.Client, change: dict[str, Any]
+) -> None:
     made = new(client)
 
     answer = client.patch(f"{MEMORIES}/{made['id']}", json={"confidence": 0.1, **change})
@@ -188,7 +190,7 @@ def test_a_wrong_change_changes_nothing(client: httpx2.Client, change: dict[str,
     assert client.get(f"{MEMORIES}/{made['id']}").json() == made
 
 
-def test_changing_the_text_leaves_the_confidence_and_refreshes_the_time(
+def test_a_changed_text_updates_the_time_and_not_the_confidence(
     client: httpx2.Client,
 ) -> None:
     made = new(client, confidence=0.4)
@@ -204,13 +206,13 @@ def test_changing_the_text_leaves_the_confidence_and_refreshes_the_time(
     assert changed["updated_at"] > made["updated_at"]
 
 
-def test_an_empty_change_is_none(client: httpx2.Client) -> None:
+def test_an_empty_patch_changes_nothing(client: httpx2.Client) -> None:
     made = new(client)
 
     assert client.patch(f"{MEMORIES}/{made['id']}", json={}).json() == made
 
 
-def test_pinning_is_not_a_refreshment(client: httpx2.Client) -> None:
+def test_pinning_does_not_update_the_time(client: httpx2.Client) -> None:
     made = new(client)
 
     changed = client.patch(f"{MEMORIES}/{made['id']}", json={"pinned": True}).json()
@@ -218,7 +220,7 @@ def test_pinning_is_not_a_refreshment(client: httpx2.Client) -> None:
     assert changed == {**made, "pinned": True, "version": 2}
 
 
-def test_two_editors_do_not_overwrite_each_other(client: httpx2.Client) -> None:
+def test_a_stale_version_is_rejected_with_the_current_row(client: httpx2.Client) -> None:
     made = new(client)
     address = f"{MEMORIES}/{made['id']}"
     tag = client.get(address).headers["etag"]
@@ -246,7 +248,7 @@ def test_without_a_version_the_last_write_wins(
     assert (changed.status_code, changed.json()["confidence"]) == (200, 0.5)
 
 
-def test_an_inactive_memory_comes_back_by_its_confidence_but_not_by_its_text(
+def test_raising_the_confidence_reactivates_a_memory_editing_text_does_not(
     client: httpx2.Client,
 ) -> None:
     made = new(client, confidence=0.1, observation="Comes back")
@@ -278,7 +280,7 @@ def test_an_inactive_memory_is_not_included_and_can_be_activated(
     assert "Put aside" in told(client)
 
 
-def test_deleting_removes_the_row_and_for_good_every_copy_of_its_words(asking: Asking) -> None:
+def test_permanent_deletion_removes_every_copy_of_the_text(asking: Asking) -> None:
     client, secret = asking.client, "Quite unforgettable words"
     made = new(client, observation=secret)
     address = f"{MEMORIES}/{made['id']}"
@@ -302,7 +304,7 @@ def test_deleting_removes_the_row_and_for_good_every_copy_of_its_words(asking: A
     ]
 
 
-def test_the_number_of_a_deleted_memory_is_never_used_again(client: httpx2.Client) -> None:
+def test_the_id_of_a_deleted_memory_is_never_reused(client: httpx2.Client) -> None:
     gone = new(client)["id"]
     client.delete(f"{MEMORIES}/{gone}")
 
@@ -362,7 +364,7 @@ def test_the_history_names_the_actor_of_each_change(client: httpx2.Client) -> No
     ]
 
 
-def test_a_change_is_undone_and_so_is_its_undo(client: httpx2.Client) -> None:
+def test_a_change_and_its_undo_can_be_undone(client: httpx2.Client) -> None:
     made = new(client, service="undo")
     address = f"{MEMORIES}/{made['id']}"
     client.patch(address, json={"confidence": 0.2, "observation": "Never starts"})
@@ -386,7 +388,7 @@ def test_a_change_is_undone_and_so_is_its_undo(client: httpx2.Client) -> None:
     assert other.status_code == 404
 
 
-def test_what_cannot_be_undone_says_why(client: httpx2.Client) -> None:
+def test_an_undo_that_is_impossible_returns_the_reason(client: httpx2.Client) -> None:
     made = new(client)
     address = f"{MEMORIES}/{made['id']}"
     client.patch(address, json={"observation": "Takes 90s"})
@@ -414,7 +416,7 @@ def test_what_cannot_be_undone_says_why(client: httpx2.Client) -> None:
     ],
     ids=str,
 )
-def test_one_act_on_several_memories(
+def test_a_bulk_act_changes_all_named_memories(
     client: httpx2.Client, given: dict[str, Any], left: list[tuple[Any, ...]]
 ) -> None:
     service = f"bulk-{given['action']}-{given.get('value')}".replace(".", "-")
@@ -448,7 +450,7 @@ def test_one_act_on_several_memories(
     ],
     ids=lambda case: str(case)[:40],
 )
-def test_a_wrong_act_on_several_is_refused_whole(
+def test_an_invalid_bulk_act_is_rejected(
     client: httpx2.Client, given: dict[str, Any], wrong: list[str]
 ) -> None:
     answer = client.post(f"{MEMORIES}/bulk", json=given)
@@ -457,7 +459,7 @@ def test_a_wrong_act_on_several_is_refused_whole(
     assert sorted(each["field"] for each in answer.json()["errors"]) == wrong
 
 
-def test_filters_find_what_they_say_and_nothing_else(client: httpx2.Client) -> None:
+def test_each_filter_returns_exactly_the_matching_memories(client: httpx2.Client) -> None:
     one = new(client, service="Filter-A", observation="50% of IT_all")["id"]
     two = new(client, service="filter-b", category="behavior", observation="500 of Itxall")["id"]
     low = new(client, service="filter-a", confidence=0.1, observation="Filtered away")["id"]
@@ -479,7 +481,9 @@ def test_filters_find_what_they_say_and_nothing_else(client: httpx2.Client) -> N
     assert counted.json()["categories"] == [{"category": "decision", "count": 1}]
 
 
-def test_a_filter_for_nothing_known_finds_nothing(client: httpx2.Client) -> None:
+def test_an_unknown_service_matches_nothing_and_an_invalid_filter_is_rejected(
+    client: httpx2.Client,
+) -> None:
     new(client)
 
     assert listed(client, service="nobody-knows-it") == []
@@ -487,7 +491,7 @@ def test_a_filter_for_nothing_known_finds_nothing(client: httpx2.Client) -> None
     assert client.get(MEMORIES, params={"q": "\0"}).status_code == 422
 
 
-def test_facets_count_what_is_listed(client: httpx2.Client) -> None:
+def test_facets_match_the_listed_memories(client: httpx2.Client) -> None:
     for category, confidence in (("timing", 0.7), ("timing", 0.1), ("behavior", 0.9)):
         new(client, service="facets", category=category, confidence=confidence)
 
@@ -502,7 +506,7 @@ def test_facets_count_what_is_listed(client: httpx2.Client) -> None:
     assert found["states"] == {"active": 2, "inactive": 1, "review": 0}
 
 
-def test_a_row_of_the_ten_columns_of_the_specification_is_a_whole_memory(asking: Asking) -> None:
+def test_a_row_with_only_the_columns_of_the_specification_is_valid(asking: Asking) -> None:
     asking.home.write(
         "INSERT INTO memories (service, category, observation, confidence, active, created_at, "
         "updated_at, session_id, tier) "
@@ -519,7 +523,7 @@ def test_a_row_of_the_ten_columns_of_the_specification_is_a_whole_memory(asking:
     assert changed.json()["confidence"] == 0.9
 
 
-def test_schema_and_rule_errors_are_in_one_answer(client: httpx2.Client) -> None:
+def test_schema_and_rule_errors_are_reported_together(client: httpx2.Client) -> None:
     given = {"category": "misc", "observation": " ", "service": "a b", "confidence": "high"}
 
     answer = client.post(MEMORIES, json=given)
@@ -530,7 +534,7 @@ def test_schema_and_rule_errors_are_in_one_answer(client: httpx2.Client) -> None
     assert wrong["confidence"] == "is text, not a number"
 
 
-def test_switching_on_what_is_too_low_is_refused(client: httpx2.Client) -> None:
+def test_activation_with_low_confidence_is_rejected(client: httpx2.Client) -> None:
     memory = client.post(
         MEMORIES, json={"category": "timing", "observation": "Faint", "confidence": 0.2}
     ).json()
@@ -546,7 +550,7 @@ def test_switching_on_what_is_too_low_is_refused(client: httpx2.Client) -> None:
     ]
 
 
-def test_an_event_and_a_session_name_every_wrong_field_too(client: httpx2.Client) -> None:
+def test_invalid_events_and_sessions_report_every_invalid_field(client: httpx2.Client) -> None:
     event = client.post("/api/v1/events", json={"level": "x", "text": "", "service": "!!"})
     asked = client.post("/api/v1/sessions", json={"tier": 7, "services": ["nosuch"], "prompt": 5})
 
@@ -554,7 +558,7 @@ def test_an_event_and_a_session_name_every_wrong_field_too(client: httpx2.Client
     assert [each["field"] for each in asked.json()["errors"]] == ["tier", "prompt", "services"]
 
 
-def test_knowledge_travels_whole(client: httpx2.Client) -> None:
+def test_all_fields_of_a_knowledge_memory_are_stored_and_returned(client: httpx2.Client) -> None:
     given = {
         "category": "decision",
         "observation": "Reads go on beside writes.",
@@ -587,7 +591,7 @@ def test_knowledge_travels_whole(client: httpx2.Client) -> None:
     ],
     ids=str,
 )
-def test_a_wrong_field_of_knowledge_is_named(
+def test_an_invalid_knowledge_field_is_rejected(
     client: httpx2.Client, given: dict[str, Any], field: str
 ) -> None:
     whole = {"category": "decision", "observation": "Wrong", **given}
@@ -601,7 +605,7 @@ def test_a_wrong_field_of_knowledge_is_named(
         assert [each["field"] for each in answer.json()["errors"]] == [field]
 
 
-def test_what_a_memory_rests_on_is_one_answer(client: httpx2.Client) -> None:
+def test_evidence_returns_the_sources_of_a_memory(client: httpx2.Client) -> None:
     made = new(client, service="grounds")
 
     found = client.get(f"{MEMORIES}/{made['id']}/evidence").json()
@@ -621,7 +625,7 @@ def test_what_a_memory_rests_on_is_one_answer(client: httpx2.Client) -> None:
     assert client.get(f"{MEMORIES}/{made['id']}/evidence?limit=0").status_code == 422
 
 
-def test_why_a_memory_is_in_the_next_prompt_or_not_is_one_answer(client: httpx2.Client) -> None:
+def test_prompt_explains_why_a_memory_is_included_or_not(client: httpx2.Client) -> None:
     made = new(client, observation="Asks why it is in the prompt", confidence=1.0)
     fact = new(client, category="decision", observation="Asks why it is not", project="shop")
 
@@ -645,7 +649,7 @@ def test_why_a_memory_is_in_the_next_prompt_or_not_is_one_answer(client: httpx2.
     assert before.status_code == 404
 
 
-def test_a_list_runs_either_way_and_in_groups(client: httpx2.Client) -> None:
+def test_a_list_is_sorted_in_either_order_and_grouped(client: httpx2.Client) -> None:
     for service, confidence in (("way-b", 0.9), ("way-a", 0.5), ("way-b", 0.4), ("way-a", 0.8)):
         given = {"category": "config", "observation": "Either way", "confidence": confidence}
         assert client.post(MEMORIES, json={**given, "service": service}).status_code == 201
@@ -680,14 +684,14 @@ def test_views_are_counted_and_listed(client: httpx2.Client) -> None:
 
 
 @pytest.mark.parametrize("asked", ["view=fading", "state=review"])
-def test_what_is_known_of_now_only_has_no_past(client: httpx2.Client, asked: str) -> None:
+def test_views_and_reviews_reject_as_of(client: httpx2.Client, asked: str) -> None:
     answer = client.get(f"{MEMORIES}?{asked}&as_of=2026-01-01T00:00:00Z")
 
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["field"] == asked.partition("=")[0]
 
 
-def test_knowledge_has_a_project_in_small_letters(client: httpx2.Client) -> None:
+def test_a_project_name_is_lowercased(client: httpx2.Client) -> None:
     kept = new(client, service=None, category="config", project=" MyShop ", topic_key="db/pool")
 
     assert kept["project"] == "myshop"
@@ -697,7 +701,7 @@ def test_knowledge_has_a_project_in_small_letters(client: httpx2.Client) -> None
     assert (elsewhere["project"], elsewhere["topic_key"]) == ("ops", "db/pool")
 
 
-def test_a_topic_key_of_its_project_is_refused_beside_it(client: httpx2.Client) -> None:
+def test_a_topic_key_in_use_in_the_project_is_rejected(client: httpx2.Client) -> None:
     kept = new(client, service=None, category="config", project="desk", topic_key="db/size")
 
     answer = client.post(
@@ -715,7 +719,7 @@ def test_a_topic_key_of_its_project_is_refused_beside_it(client: httpx2.Client) 
     assert f"memory {kept['id']}; edit that memory instead" in wrong["message"]
 
 
-def test_operational_memories_have_one_project(client: httpx2.Client) -> None:
+def test_an_operational_memory_rejects_a_project(client: httpx2.Client) -> None:
     answer = client.post(
         MEMORIES, json={"category": "timing", "observation": "x", "project": "shop"}
     )
@@ -724,7 +728,7 @@ def test_operational_memories_have_one_project(client: httpx2.Client) -> None:
     assert [each["field"] for each in answer.json()["errors"]] == ["project"]
 
 
-def test_what_a_user_typed_is_confirmed_and_the_confirmation_undone(client: httpx2.Client) -> None:
+def test_a_confirmation_of_a_typed_memory_is_undone(client: httpx2.Client) -> None:
     event = {"session_id": "typed-1", "cwd": "/home/ann/typed", "prompt": "No, use pnpm here."}
     told = client.post("/api/v1/hooks/UserPromptSubmit", json=event)
     assert told.status_code == 200

@@ -43,6 +43,6 @@ def test_the_health_is_measured_and_read(own_server: Server, own_client: httpx2.
     assert "lamplighter_memory_measured_timestamp_seconds" in metrics
 
 
-def test_what_is_wrong_is_named(own_client: httpx2.Client) -> None:
+def test_invalid_parameters_are_rejected(own_client: httpx2.Client) -> None:
     assert own_client.get(f"{HEALTH}?limit=3").status_code == 422
     assert own_client.post(f"{HEALTH}/measurements", json={"compare": 3}).status_code == 422

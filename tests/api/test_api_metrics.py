@@ -115,7 +115,7 @@ def test_checks_have_latencies_and_certificates(
     assert value(found, "lamplighter_service_up", service="web") == 1
 
 
-def test_the_rows_are_counted(own_server: Server, own_client: httpx2.Client) -> None:
+def test_rows_are_counted_by_state(own_server: Server, own_client: httpx2.Client) -> None:
     asking = Asking(own_server.home, own_client)
     asking.memory()
     asking.memory(observation="Needs the disk", category="dependency")
@@ -163,7 +163,7 @@ def test_supervisor_figures_come_from_its_rows(
     assert (value(found, "lamplighter_contexts_told") or 0) >= 1
 
 
-def test_the_rows_are_not_counted_again_for_each_who_asks(
+def test_row_counts_are_cached_between_scrapes(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     figures(own_client)
@@ -191,7 +191,7 @@ def test_metrics_require_a_token_with_health_read(
     ("given", "kept"),
     [("abc-123.x:y_z", True), ("", False), ("a b", False), ("x" * 129, False), ("a\tb", False)],
 )
-def test_a_request_is_known_by_the_id_it_brings_when_that_is_sane(
+def test_a_valid_request_id_is_used_and_an_invalid_one_replaced(
     client: httpx2.Client, given: str, kept: bool
 ) -> None:
     answers = [
@@ -206,7 +206,7 @@ def test_a_request_is_known_by_the_id_it_brings_when_that_is_sane(
     assert kept or len(set(told)) == 3
 
 
-def test_logs_as_json_say_which_request_they_are_about(json_server: Server) -> None:
+def test_json_logs_include_the_request_id(json_server: Server) -> None:
     json_server.home.write("ALTER TABLE leases RENAME TO away")
 
     answer = httpx2.get(

@@ -34,7 +34,7 @@ def test_a_page_is_written_and_read_and_a_stale_write_is_refused(
     assert "services/jellyfin" in client.get("/api/v1/notebook/MEMORY").json()["text"]
 
 
-def test_notes_of_the_index_are_written_and_other_changes_of_it_wait(
+def test_notes_in_the_index_are_saved_and_other_changes_need_a_review(
     own_client: httpx2.Client,
 ) -> None:
     client, index = own_client, "/api/v1/notebook/MEMORY"
@@ -69,7 +69,7 @@ def test_notes_of_the_index_are_written_and_other_changes_of_it_wait(
     assert rows == [{"pages": 1}, {"pages": 0}]
 
 
-def test_pages_are_found_by_all_words_of_people_and_of_memories(
+def test_a_page_query_matches_notes_and_memories_by_all_words(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     spare_disk = "The spare disk is in the blue cupboard."

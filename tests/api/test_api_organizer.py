@@ -9,7 +9,7 @@ from organizer_kills import fill_database, run_once
 RUNS = "/api/v1/organizer/runs"
 
 
-def test_a_run_is_foreseen_queued_read_and_undone(
+def test_a_run_is_previewed_queued_read_and_undone(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     url = sqlite_url(own_server.home.path / "lamplighter.db")
@@ -44,7 +44,7 @@ def test_a_run_is_foreseen_queued_read_and_undone(
     assert own_client.get(f"{RUNS}/1").json()["undone_by"] == undone.json()["act"]
 
 
-def test_what_is_wrong_is_named(own_client: httpx2.Client) -> None:
+def test_an_unknown_run_or_field_is_rejected(own_client: httpx2.Client) -> None:
     assert own_client.get(f"{RUNS}/9").status_code == 404
     assert own_client.post(f"{RUNS}/9/undo", json={}).status_code == 404
     assert own_client.post(RUNS, json={"dry": True}).status_code == 422

@@ -56,7 +56,7 @@ def filled(asking: Asking) -> list[int]:
 @pytest.mark.parametrize(
     "sort", ["confidence", "updated", "created", "service", "category", "state", "source"]
 )
-def test_each_memory_comes_exactly_once_while_others_are_added(
+def test_each_memory_is_listed_once_while_others_are_added(
     asking: Asking, filled: list[int], sort: str
 ) -> None:
     seen: list[int] = []
@@ -80,7 +80,7 @@ def test_each_memory_comes_exactly_once_while_others_are_added(
         ),
     ],
 )
-def test_the_whole_list_is_in_its_order(
+def test_all_pages_together_are_in_sort_order(
     asking: Asking, filled: list[int], sort: str, key: Any
 ) -> None:
     seen = [row for page in pages(asking.client, MEMORIES, sort=sort, limit=200) for row in page]
@@ -93,7 +93,7 @@ def _down(stamp: str) -> tuple[int, ...]:
     return tuple(-ord(letter) for letter in stamp)
 
 
-def test_a_memory_deleted_between_pages_takes_no_other_one_with_it(asking: Asking) -> None:
+def test_a_deletion_between_pages_skips_no_other_memory(asking: Asking) -> None:
     ids = [asking.memory(service="vanishing") for _ in range(9)]
     seen: list[int] = []
 
@@ -132,7 +132,7 @@ def _history(client: httpx2.Client, memory: int) -> list[int]:
         query["cursor"] = body["next"]
 
 
-def test_what_is_all_at_hand_is_paged_too(own_server: Server, own_client: httpx2.Client) -> None:
+def test_lists_from_files_are_paged(own_server: Server, own_client: httpx2.Client) -> None:
     names = [f"s{number}" for number in range(7)]
     told = "".join(
         f"  {name}:\n    checks: [{{tcp: 127.0.0.1:9}}]\n    actions: [{{restart: [/bin/true]}}]\n"
@@ -187,9 +187,7 @@ FOREIGN = [
 
 @walk("address", [*LISTS, *AT_HAND, f"{MEMORIES}?sort=service"])
 @walk("cursor", FOREIGN, ids=lambda cursor: cursor[:24])
-def test_a_cursor_that_is_not_of_this_list_is_refused(
-    asking: Asking, address: str, cursor: str
-) -> None:
+def test_a_cursor_of_another_list_is_rejected(asking: Asking, address: str, cursor: str) -> None:
     answer = asking.client.get(address, params={"cursor": cursor})
 
     assert answer.status_code == 422, answer.text

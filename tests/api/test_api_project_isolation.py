@@ -147,7 +147,9 @@ def test_no_list_reveals_another_project(bound: httpx2.Client, path: str) -> Non
     assert '"other"' not in answer.text
 
 
-def test_its_own_and_what_is_global_is_found(there: Server, bound: httpx2.Client) -> None:
+def test_a_bound_token_reads_its_project_and_global_memories(
+    there: Server, bound: httpx2.Client
+) -> None:
     own = {memory_of(there, project) for project in ("ops", "global")}
     listed = bound.get("/api/v1/memories", params={"state": "all"}).json()
     found = bound.get("/api/v1/search", params={"q": "canary", "layers": "memory"}).json()
@@ -173,7 +175,9 @@ WALLED = [op for op in ROWS if op.path.split("/")[3] in WALLS]
 
 
 @walk("op", WALLED, ids=lambda each: each.path)
-def test_no_row_of_another_project_is_read(there: Server, bound: httpx2.Client, op: Any) -> None:
+def test_a_row_of_another_project_is_not_found(
+    there: Server, bound: httpx2.Client, op: Any
+) -> None:
     number = row_of(there, op.path, "other")
 
     answer = bound.get(op.path.replace("{id:int}", str(number)))
@@ -198,7 +202,7 @@ def test_the_graph_of_another_project_is_not_found(there: Server, bound: httpx2.
 
 
 @walk("op", [each for each in OPS if each.across], ids=lambda each: f"{each.method} {each.path}")
-def test_what_is_of_every_project_is_refused(bound: httpx2.Client, op: Any) -> None:
+def test_routes_across_projects_deny_a_bound_token(bound: httpx2.Client, op: Any) -> None:
     path = op.path.replace("{id:int}", "2").replace("{entry:int}", "1")
 
     answer = bound.request(op.method, path, json={} if op.body else None)
@@ -207,7 +211,7 @@ def test_what_is_of_every_project_is_refused(bound: httpx2.Client, op: Any) -> N
     assert "the token is limited to one" in answer.json()["detail"]
 
 
-def test_tokens_settings_and_approvals_are_of_every_project() -> None:
+def test_token_settings_and_approval_routes_are_across_projects() -> None:
     """A bound token cannot list tokens and logins, even with the scope `admin`."""
     closed = [op for op in OPS if (op.scope or "").startswith(("tokens", "settings", "approvals"))]
 
@@ -233,7 +237,7 @@ def test_no_route_reveals_another_project(there: Server, bound: httpx2.Client, o
     assert '"other"' not in answer.text
 
 
-def test_who_is_bound_to_none_reads_every_project(there: Server) -> None:
+def test_an_unbound_token_reads_every_project(there: Server) -> None:
     answer = httpx2.get(f"{there.url}/api/v1/memories?state=all", headers=there.headers)
 
     assert {each["id"] for each in answer.json()["items"]} == {

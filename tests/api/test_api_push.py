@@ -31,7 +31,7 @@ def key_of(client: httpx2.Client) -> str:
     return str(made.json()["key"])
 
 
-def test_a_job_reports_with_every_method_and_word(
+def test_a_job_reports_with_every_method_and_signal(
     job: httpx2.Client, own_client: httpx2.Client
 ) -> None:
     address = f"/push/{key_of(own_client)}"
@@ -69,7 +69,7 @@ def test_a_job_reports_with_every_method_and_word(
 
 
 @pytest.mark.parametrize("path", ["", "/start", "/fail", "/0", "/256", "/done", "/0/1"])
-def test_an_unknown_key_or_word_is_not_found(
+def test_an_unknown_key_or_signal_is_not_found(
     job: httpx2.Client, own_client: httpx2.Client, path: str
 ) -> None:
     key = key_of(own_client)
@@ -79,7 +79,7 @@ def test_an_unknown_key_or_word_is_not_found(
     assert own_client.get(SIGNALS).json()["items"] == []
 
 
-def test_a_check_that_is_no_longer_declared_takes_no_signals(
+def test_a_removed_check_rejects_signals(
     own_server: Server, job: httpx2.Client, own_client: httpx2.Client
 ) -> None:
     key = key_of(own_client)
@@ -88,7 +88,7 @@ def test_a_check_that_is_no_longer_declared_takes_no_signals(
     assert job.get(f"/push/{key}").status_code == 404
 
 
-def test_of_a_long_body_the_beginning_is_stored_and_secrets_are_masked(
+def test_a_long_body_is_truncated_and_secrets_are_masked(
     own_server: Server, job: httpx2.Client, own_client: httpx2.Client
 ) -> None:
     key, token = key_of(own_client), own_server.headers["Authorization"].partition(" ")[2]
@@ -102,7 +102,7 @@ def test_of_a_long_body_the_beginning_is_stored_and_secrets_are_masked(
     assert 99_000 < len(signal["body"]) <= 100_000
 
 
-def test_more_than_sixty_signals_in_a_minute_are_refused(
+def test_more_than_sixty_signals_per_minute_are_rejected(
     job: httpx2.Client, own_client: httpx2.Client
 ) -> None:
     address = f"/push/{key_of(own_client)}"
@@ -113,7 +113,7 @@ def test_more_than_sixty_signals_in_a_minute_are_refused(
     assert job.get(address).headers["retry-after"] == "60"
 
 
-def test_the_key_is_nowhere_in_the_log_or_the_database(
+def test_the_key_is_neither_logged_nor_stored(
     own_server: Server, job: httpx2.Client, own_client: httpx2.Client
 ) -> None:
     key = key_of(own_client)

@@ -45,7 +45,7 @@ def allowed(op: Operation) -> set[int]:
 
 
 @pytest.mark.parametrize("op", OPS, ids=name)
-def test_no_request_breaks_a_route(asking: Asking, op: Operation) -> None:
+def test_random_requests_return_a_documented_status(asking: Asking, op: Operation) -> None:
     told = allowed(op)
 
     @settings(
@@ -77,7 +77,7 @@ def test_no_request_breaks_a_route(asking: Asking, op: Operation) -> None:
     ask()
 
 
-def test_the_server_has_met_nothing_it_did_not_expect(asking: Asking) -> None:
+def test_the_server_log_contains_no_traceback_or_failure(asking: Asking) -> None:
     log = (asking.home.path / "web.log").read_text()
 
     assert "Traceback" not in log

@@ -29,7 +29,7 @@ def memory(asking: Asking) -> int:
     return number
 
 
-def test_no_reading_route_refreshes_a_memory(asking: Asking, memory: int) -> None:
+def test_no_read_route_refreshes_a_memory(asking: Asking, memory: int) -> None:
     refreshed = []
     for op in READING:
         address = asking.address(op)
@@ -42,9 +42,7 @@ def test_no_reading_route_refreshes_a_memory(asking: Asking, memory: int) -> Non
     assert memory in {row[0] for row in ages(asking)}
 
 
-def test_no_context_of_an_interactive_session_refreshes_a_memory(
-    asking: Asking, memory: int
-) -> None:
+def test_no_hook_of_an_interactive_session_refreshes_a_memory(asking: Asking, memory: int) -> None:
     given = {"session_id": "reading", "cwd": "/home/ann/ops", "prompt": PROMPT}
     before = ages(asking)
 

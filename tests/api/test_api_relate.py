@@ -25,7 +25,9 @@ PAIR = {
         ("Listens on port 8096", "new"),
     ],
 )
-def test_a_pair_is_judged_with_a_reason(client: httpx2.Client, new: str, label: str) -> None:
+def test_the_relation_of_two_observations_is_returned_with_a_reason(
+    client: httpx2.Client, new: str, label: str
+) -> None:
     answer = client.post(RELATE, json=PAIR | {"new": new})
 
     assert answer.status_code == 200
@@ -60,7 +62,7 @@ def test_an_uncertain_relation_is_reported_as_new(client: httpx2.Client) -> None
         ({"id": {}}, {"id"}),
     ],
 )
-def test_what_is_wrong_is_named(
+def test_an_invalid_field_is_rejected(
     client: httpx2.Client, given: dict[str, Any], wrong: set[str]
 ) -> None:
     answer = client.post(RELATE, json=PAIR | given)
@@ -68,13 +70,13 @@ def test_what_is_wrong_is_named(
     assert {each["field"] for each in answer.json()["errors"]} == wrong
 
 
-def test_only_the_two_texts_are_needed(client: httpx2.Client) -> None:
+def test_only_the_two_texts_are_required(client: httpx2.Client) -> None:
     assert client.post(RELATE, json={"old": "Up", "new": "Up"}).json()["label"] == "reinforce"
     answer = client.post(RELATE, json={"id": 1})
     assert {each["field"] for each in answer.json()["errors"]} == {"old", "new"}
 
 
-def test_it_changes_nothing(server: Server, client: httpx2.Client) -> None:
+def test_a_comparison_stores_nothing(server: Server, client: httpx2.Client) -> None:
     server.home.ask("notebook", "sync")  # what an earlier test wrote is stored before
     before = server.home.value("SELECT max(seq) FROM changes")
     client.post(RELATE, json=PAIR)

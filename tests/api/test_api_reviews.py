@@ -57,7 +57,7 @@ def listed(client: httpx2.Client, **query: Any) -> list[int]:
 
 
 @pytest.mark.parametrize(("given", "old", "new"), DECISIONS, ids=lambda each: str(each)[:30])
-def test_each_decision_is_made_and_reverted(
+def test_each_resolution_is_applied_and_reverted(
     asking: Asking, given: dict[str, Any], old: tuple[Any, ...], new: tuple[Any, ...]
 ) -> None:
     case = contradiction(asking)
@@ -127,7 +127,7 @@ def test_reviews_are_found_by_state_service_and_kind(asking: Asking) -> None:
     assert client.get(REVIEWS, params={"state": "gone"}).status_code == 422
 
 
-def test_who_comes_too_late_is_shown_what_was_decided(asking: Asking) -> None:
+def test_a_late_resolution_is_rejected_with_the_earlier_one(asking: Asking) -> None:
     case = contradiction(asking)
     address = f"{REVIEWS}/{case['id']}/resolution"
     read = {"If-Match": f'"{case["id"]}-1"'}
@@ -141,7 +141,7 @@ def test_who_comes_too_late_is_shown_what_was_decided(asking: Asking) -> None:
     assert blind.json()["detail"].endswith("already resolved: keep_old.")
 
 
-def test_a_later_edit_or_a_deletion_blocks_a_revert(asking: Asking) -> None:
+def test_a_later_edit_or_deletion_blocks_a_revert(asking: Asking) -> None:
     case = contradiction(asking)
     address, old = f"{REVIEWS}/{case['id']}", f"/api/v1/memories/{case['old']['id']}"
     merge = {"resolution": "merge", "observation": "Takes a while"}
@@ -168,7 +168,7 @@ def test_a_later_edit_or_a_deletion_blocks_a_revert(asking: Asking) -> None:
     ],
     ids=str,
 )
-def test_a_wrong_answer_decides_nothing(
+def test_an_invalid_resolution_leaves_the_review_open(
     asking: Asking, given: dict[str, Any], wrong: list[str]
 ) -> None:
     number = asking.review()
@@ -180,7 +180,7 @@ def test_a_wrong_answer_decides_nothing(
     assert asking.client.get(f"{REVIEWS}/{number}").json()["state"] == "open"
 
 
-def test_the_command_line_lists_what_waits(asking: Asking) -> None:
+def test_the_reviews_command_lists_open_reviews(asking: Asking) -> None:
     case = contradiction(asking, service="commanded")
 
     as_json = json.loads(asking.home.ask("reviews", "--json").stdout)
@@ -194,7 +194,7 @@ def test_the_command_line_lists_what_waits(asking: Asking) -> None:
     assert in_words.endswith("/reviews\n")
 
 
-def test_the_command_line_says_when_nothing_waits(tmp_path: Path) -> None:
+def test_the_reviews_command_reports_that_no_reviews_are_open(tmp_path: Path) -> None:
     done = Home(tmp_path / "home").ask("reviews")
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "No open reviews.\n", "")

@@ -6,7 +6,7 @@ REVOCATIONS = "/api/v1/revocations"
 OBSERVATIONS = "/agentops/observations"
 
 
-def test_a_revocation_is_previewed_done_and_undone(own_client: httpx2.Client) -> None:
+def test_a_revocation_is_previewed_applied_and_undone(own_client: httpx2.Client) -> None:
     opened = {"id": "s1", "project": "web"}
     assert own_client.post("/agentops/sessions", json=opened).is_success
     said = {
@@ -39,7 +39,7 @@ def test_a_revocation_is_previewed_done_and_undone(own_client: httpx2.Client) ->
     assert (back["observation"], back["active"]) == (memory["observation"], True)
 
 
-def test_what_is_wrong_is_named(own_client: httpx2.Client) -> None:
+def test_an_unknown_session_or_invalid_selection_is_rejected(own_client: httpx2.Client) -> None:
     assert own_client.post(REVOCATIONS, json={"session": 9}).status_code == 404
     assert own_client.post(REVOCATIONS, json={}).status_code == 422
     assert own_client.post(REVOCATIONS, json={"session": 1, "agent": "x"}).status_code == 422

@@ -12,7 +12,7 @@ def add(client: httpx2.Client, observation: str, **more: object) -> dict[str, ob
     return made
 
 
-def test_what_is_found_comes_with_its_row_and_its_reasons(client: httpx2.Client) -> None:
+def test_a_result_includes_its_row_and_the_reasons(client: httpx2.Client) -> None:
     held = add(client, "Quagga takes 60s to start", service="quagga")
 
     body = client.get(SEARCH, params={"q": "quagga start", "service": "Quagga"}).json()
@@ -28,7 +28,7 @@ def test_what_is_found_comes_with_its_row_and_its_reasons(client: httpx2.Client)
     assert body["seq"] > 0
 
 
-def test_filters_are_repeated_and_layers_are_listed(client: httpx2.Client) -> None:
+def test_filters_can_be_repeated_and_layers_listed(client: httpx2.Client) -> None:
     add(client, "Okapi one", category="decision", tags=["striped"])
     add(client, "Okapi two", category="config")
     client.post("/api/v1/events", json={"level": "info", "text": "Okapi seen"})
@@ -47,14 +47,14 @@ def test_filters_are_repeated_and_layers_are_listed(client: httpx2.Client) -> No
 
 
 @pytest.mark.parametrize("query", ["", "\0", "NEAR(", '"', "-- !!", "x" * 5_000, "池", "%00"])
-def test_any_text_is_valid(client: httpx2.Client, query: str) -> None:
+def test_any_text_is_a_valid_query(client: httpx2.Client, query: str) -> None:
     assert client.get(SEARCH, params={"q": query}).status_code == 200
 
 
 @pytest.mark.parametrize(
     "params", [{"layers": "nowhere"}, {"layers": ""}, {"limit": 0}, {"page": 2}, {"since": "now"}]
 )
-def test_what_cannot_be_is_named(client: httpx2.Client, params: dict[str, object]) -> None:
+def test_an_invalid_parameter_is_rejected(client: httpx2.Client, params: dict[str, object]) -> None:
     answer = client.get(SEARCH, params={"q": "x", **params})  # type: ignore[dict-item]
 
     assert answer.status_code == 422

@@ -71,7 +71,7 @@ def test_a_session_token_reads_and_reports_events_and_nothing_else(
     assert own_server.home.rows(whose) == [("session", ran.id, 1)], "not an operator's"
 
 
-def test_a_session_s_token_ends_with_it_and_is_kept_nowhere(
+def test_a_session_token_ends_with_its_session_and_is_never_stored(
     own_server: Server, own_client: httpx2.Client, tmp_path: Path
 ) -> None:
     ran, told = tried(own_server, own_client, tmp_path)
@@ -92,9 +92,7 @@ def test_a_session_s_token_ends_with_it_and_is_kept_nowhere(
     assert memory == ("Opens with [REDACTED:lamplighter-token]",)
 
 
-def test_the_tokens_of_sessions_are_not_among_those_that_are_listed(
-    own_server: Server, own_client: httpx2.Client
-) -> None:
+def test_session_tokens_are_not_listed(own_server: Server, own_client: httpx2.Client) -> None:
     own_server.home.says("[EVENT:info] hello")
 
     listed = own_client.get("/api/v1/tokens").json()["items"]

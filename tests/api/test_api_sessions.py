@@ -14,7 +14,7 @@ SESSIONS = "/api/v1/sessions"
 REQUESTS = "/api/v1/requests"
 
 
-def test_asking_for_a_session_gives_a_place_in_the_queue(client: httpx2.Client) -> None:
+def test_a_requested_session_is_queued(client: httpx2.Client) -> None:
     given = {"tier": 3, "services": ["JELLYFIN", "jellyfin"], "prompt": "Look", "dry_run": True}
 
     answer = client.post(SESSIONS, json=given)
@@ -52,7 +52,7 @@ def test_asking_for_a_session_gives_a_place_in_the_queue(client: httpx2.Client) 
     ],
     ids=lambda case: str(case)[:40],
 )
-def test_what_cannot_be_asked_is_named(
+def test_an_invalid_session_request_is_rejected(
     client: httpx2.Client, given: dict[str, Any], wrong: list[str]
 ) -> None:
     answer = client.post(SESSIONS, json=given)
@@ -82,7 +82,7 @@ def test_only_a_running_session_can_be_stopped(asking: Asking) -> None:
     assert asking.client.post(f"{SESSIONS}/{ended}/stop").status_code == 409
 
 
-def test_the_log_is_read_in_parts_and_says_when_it_is_whole(
+def test_the_log_is_read_in_parts_and_marked_complete(
     server: Server, client: httpx2.Client
 ) -> None:
     ran = server.home.says(*(f"Line {number}" for number in range(25)))
@@ -106,7 +106,7 @@ def test_the_log_is_read_in_parts_and_says_when_it_is_whole(
 
 
 @pytest.mark.parametrize("after", [10**6, 2**40, 2**63 - 1])
-def test_a_log_has_nothing_behind_its_end(asking: Asking, after: int) -> None:
+def test_reading_beyond_the_end_of_a_log_returns_no_lines(asking: Asking, after: int) -> None:
     answer = asking.client.get(f"{SESSIONS}/{asking.session()}/log", params={"after": after})
 
     assert answer.status_code == 200
@@ -121,9 +121,7 @@ def test_a_log_has_nothing_behind_its_end(asking: Asking, after: int) -> None:
     }
 
 
-def test_the_end_of_a_log_is_read_first_and_then_back_to_its_beginning(
-    server: Server, client: httpx2.Client
-) -> None:
+def test_a_log_is_read_backward_from_its_end(server: Server, client: httpx2.Client) -> None:
     ran = server.home.says(*(f"Line {number}" for number in range(25)))
     address = f"{SESSIONS}/{ran.id}/log"
     whole = client.get(address).json()
@@ -140,7 +138,9 @@ def test_the_end_of_a_log_is_read_first_and_then_back_to_its_beginning(
     assert client.get(address, params={"before": 5, "after": 5}).status_code == 422
 
 
-def test_a_log_is_read_in_full_and_raw(server: Server, client: httpx2.Client) -> None:
+def test_a_log_is_read_with_long_texts_or_as_raw_lines(
+    server: Server, client: httpx2.Client
+) -> None:
     ps = "\n".join(f"container {number}" for number in range(90))
     blocks = [
         {"type": "tool_use", "name": "Bash", "input": {"command": "docker ps"}},
@@ -197,9 +197,7 @@ def test_engines_that_can_run_a_session_are_listed(server: Server, client: httpx
     assert refused.json()["errors"][0]["field"] == "engine"
 
 
-def test_the_log_shows_what_the_file_holds_without_its_secrets(
-    server: Server, client: httpx2.Client
-) -> None:
+def test_the_log_masks_secrets(server: Server, client: httpx2.Client) -> None:
     ran = server.home.run(
         text("key sk-ant-0123456789abcdef"),
         {"type": "odd"},
@@ -243,7 +241,7 @@ def test_sessions_are_filtered(server: Server, client: httpx2.Client) -> None:
     }
 
 
-def test_sessions_are_listed_with_their_chains_and_what_they_contradicted(
+def test_sessions_are_listed_with_linked_sessions_and_contradictions(
     server: Server, client: httpx2.Client
 ) -> None:
     home = server.home
@@ -286,7 +284,7 @@ def test_events_are_filtered(client: httpx2.Client) -> None:
     assert found(session=1) == []
 
 
-def test_a_preview_of_some_services_is_of_theirs_first(asking: Asking) -> None:
+def test_a_context_preview_for_services_ranks_their_memories_first(asking: Asking) -> None:
     asking.memory(service="no-longer-here", observation="Was here once", confidence=0.3)
     for number in range(3):
         asking.memory(observation=f"{number} ".ljust(60, "x"), confidence=1.0)
@@ -332,7 +330,7 @@ def test_the_searches_of_a_session_are_listed(server: Server, client: httpx2.Cli
     ]
 
 
-def test_markers_over_the_limit_stay_in_the_file_until_requested(
+def test_markers_over_the_limit_are_ingested_on_request(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     asking = Asking(own_server.home, own_client)

@@ -16,7 +16,7 @@ def held(client: httpx2.Client, observation: str, service: str) -> dict[str, Any
     return dict(client.post("/api/v1/memories", json=body).json())
 
 
-def test_each_comes_with_the_reason(client: httpx2.Client) -> None:
+def test_similar_memories_are_returned_with_the_reason(client: httpx2.Client) -> None:
     other = held(client, "Takes 10 minutes to start", "tuner")
     same = held(client, "Takes a minute (60 seconds) to start", "tuner")
 
@@ -30,7 +30,7 @@ def test_each_comes_with_the_reason(client: httpx2.Client) -> None:
     assert second["reason"]
 
 
-def test_the_memory_that_is_edited_is_left_out(client: httpx2.Client) -> None:
+def test_the_edited_memory_is_excluded(client: httpx2.Client) -> None:
     edited = held(client, TYPED["observation"], "dish")
     body = TYPED | {"service": "dish"}
     assert len(client.post(SIMILAR, json=body).json()["items"]) == 1
@@ -48,7 +48,7 @@ def test_the_memory_that_is_edited_is_left_out(client: httpx2.Client) -> None:
         ({"confidence": 0.7}, {"confidence"}),
     ],
 )
-def test_what_is_wrong_is_named(
+def test_an_invalid_field_is_rejected(
     client: httpx2.Client, given: dict[str, Any], wrong: set[str]
 ) -> None:
     answer = client.post(SIMILAR, json=TYPED | given)
@@ -56,7 +56,9 @@ def test_what_is_wrong_is_named(
     assert {each["field"] for each in answer.json()["errors"]} == wrong
 
 
-def test_it_changes_nothing(server: Server, client: httpx2.Client) -> None:
+def test_a_search_for_similar_memories_stores_nothing(
+    server: Server, client: httpx2.Client
+) -> None:
     held(client, TYPED["observation"], "aerial")
     server.home.ask("notebook", "sync")  # what an earlier test wrote is stored before
     before = server.home.value("SELECT max(seq) FROM changes")

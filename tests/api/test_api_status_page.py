@@ -127,7 +127,7 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.05)
 
 
-def test_without_chosen_services_there_is_no_page(own_client: httpx2.Client) -> None:
+def test_without_chosen_services_the_page_is_not_found(own_client: httpx2.Client) -> None:
     own_client.headers.pop("authorization")
 
     assert own_client.get("/status").status_code == 404

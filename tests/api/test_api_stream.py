@@ -44,14 +44,16 @@ def last(client: httpx2.Client) -> int:
     return int(client.get("/api/v1/changes").json()["seq"])
 
 
-def test_the_stream_begins_with_its_position(own_server: Server, own_client: httpx2.Client) -> None:
+def test_the_stream_starts_with_the_current_sequence_number(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
     happened(own_client, "before")
 
     with listening(own_server) as messages:
         assert next(messages) == Message(1, "hello", {"seq": 1, "version": __version__})
 
 
-def test_each_change_is_heard_as_it_is_listed(
+def test_the_stream_sends_each_change_as_listed(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     asking = Asking(own_server.home, own_client)
@@ -92,7 +94,7 @@ def test_each_change_is_heard_as_it_is_listed(
 
 @pytest.mark.parametrize("how", ["last", "after"])
 @pytest.mark.parametrize("read", [0, 3, 10])
-def test_who_comes_back_hears_what_it_missed_once(
+def test_a_reconnected_client_receives_each_missed_change_once(
     server: Server, client: httpx2.Client, how: str, read: int
 ) -> None:
     start = last(client)
@@ -133,14 +135,16 @@ def test_streams_use_no_database_connection(server: Server, client: httpx2.Clien
     assert 0 < before == during
 
 
-def test_the_last_id_counts_more_than_the_address(server: Server, client: httpx2.Client) -> None:
+def test_the_last_event_id_overrides_the_after_parameter(
+    server: Server, client: httpx2.Client
+) -> None:
     happened(client, "one", "two", "three")
 
     with listening(server, after=0, last=last(client) - 1) as messages:
         assert take(messages, 2)[1].data["row"]["text"] == "three"
 
 
-def test_who_heard_nothing_but_the_greeting_misses_nothing(
+def test_a_client_that_read_only_the_greeting_misses_no_change(
     server: Server, client: httpx2.Client
 ) -> None:
     happened(client, "one")
@@ -152,7 +156,7 @@ def test_who_heard_nothing_but_the_greeting_misses_nothing(
         assert take(messages, 2)[1].data["row"]["text"] == "two"
 
 
-def test_a_client_behind_the_retention_is_asked_to_reload(
+def test_a_client_behind_the_retention_receives_a_reset(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     happened(own_client, *(f"Event {number}" for number in range(10)))
@@ -175,7 +179,7 @@ def test_a_client_behind_the_retention_is_asked_to_reload(
 
 
 @pytest.mark.parametrize("ahead", [1, 10**6, 10**17])
-def test_a_number_from_another_database_is_a_reset(
+def test_a_sequence_number_of_the_future_receives_a_reset(
     server: Server, client: httpx2.Client, ahead: int
 ) -> None:
     happened(client, "one")
@@ -190,7 +194,9 @@ def test_a_number_from_another_database_is_a_reset(
 
 
 @pytest.mark.parametrize("words", ["", "x", "-1", "1.5", "9" * 400, "\u0662"])
-def test_an_odd_last_id_is_none(server: Server, client: httpx2.Client, words: str) -> None:
+def test_an_invalid_last_event_id_is_ignored(
+    server: Server, client: httpx2.Client, words: str
+) -> None:
     happened(client, "one")
     here = last(client)
 
@@ -206,7 +212,7 @@ def test_an_odd_last_id_is_none(server: Server, client: httpx2.Client, words: st
         ]
 
 
-def test_the_stream_continues_after_the_server_was_killed(
+def test_a_reconnected_client_receives_the_changes_after_a_server_kill(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     with listening(own_server) as messages:
@@ -231,7 +237,7 @@ def test_the_stream_continues_after_the_server_was_killed(
     assert "Learned while nobody listened" in str(missed)
 
 
-def test_what_another_process_commits_is_heard_while_its_session_runs(
+def test_changes_of_another_process_are_sent_while_its_session_runs(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     with listening(own_server) as messages:
@@ -248,7 +254,7 @@ def test_what_another_process_commits_is_heard_while_its_session_runs(
     assert entities.index(("memory", "created")) < ended[0]
 
 
-def test_every_one_of_many_clients_hears_all_in_order(
+def test_many_clients_each_receive_all_changes_in_order(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     ready = threading.Barrier(CLIENTS + 1, timeout=PATIENCE)
@@ -268,7 +274,9 @@ def test_every_one_of_many_clients_hears_all_in_order(
     assert heard == [list(range(1, CHANGES + 1))] * CLIENTS
 
 
-def test_a_list_states_its_sequence_number(own_server: Server, own_client: httpx2.Client) -> None:
+def test_a_list_returns_the_sequence_number_to_follow_from(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
     asking = Asking(own_server.home, own_client)
     asking.memory(observation="before")
     page = own_client.get("/api/v1/memories").json()
@@ -279,9 +287,7 @@ def test_a_list_states_its_sequence_number(own_server: Server, own_client: httpx
     assert [each["observation"] for each in page["items"]] == ["before"]
 
 
-def test_a_client_may_ask_to_hear_that_the_stream_is_there(
-    own_server: Server, own_client: httpx2.Client
-) -> None:
+def test_a_client_can_request_pings(own_server: Server, own_client: httpx2.Client) -> None:
     address = f"{own_server.url}/api/v1/stream?ping=1"
     with own_client.stream("GET", address, timeout=PATIENCE) as answer:
         lines = (line for line in answer.iter_lines() if line.startswith("event: "))

@@ -49,7 +49,7 @@ def found_sessions(asking: httpx2.Client) -> str:
     return "".join(str(each) for each in found["items"])
 
 
-def test_a_deleted_prompt_leaves_the_transcript_and_an_undo_brings_it_back(
+def test_a_deleted_prompt_is_removed_from_the_transcript_and_undo_restores_it(
     asking: httpx2.Client, url: str, tmp_path: Path
 ) -> None:
     held = url if not url.startswith("sqlite") else sqlite_url(tmp_path / "home" / "lamplighter.db")

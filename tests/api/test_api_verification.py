@@ -34,7 +34,7 @@ def test_a_memory_is_verified_on_request(client: httpx2.Client) -> None:
     assert (memory["trust"], memory["confidence"]) == ("trusted", 0.9)
 
 
-def test_a_memory_that_fails_opens_a_review_and_stays(client: httpx2.Client) -> None:
+def test_a_failed_verification_opens_a_review_and_leaves_the_memory(client: httpx2.Client) -> None:
     number = added(client, "`zzz-program` is installed")
     before = client.get(f"/api/v1/memories/{number}").json()
 
@@ -77,7 +77,9 @@ def test_a_check_is_attached_run_and_detached(client: httpx2.Client) -> None:
     "body",
     [{}, {"command": "rm -rf /srv"}, {"command": "uptime; id"}, {"service": "zzz", "check": "tcp"}],
 )
-def test_what_may_not_be_attached_is_refused(client: httpx2.Client, body: dict[str, Any]) -> None:
+def test_an_invalid_or_unsafe_check_is_rejected(
+    client: httpx2.Client, body: dict[str, Any]
+) -> None:
     number = added(client)
     answer = client.post(f"/api/v1/memories/{number}/checks", json=body)
     assert answer.status_code == 422

@@ -65,7 +65,7 @@ def built(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_address_of_the_app_is_its_page(
+def test_every_address_of_the_app_returns_its_page(
     built: Path, serving: httpx2.Client, path: str
 ) -> None:
     answer = serving.get(path)
@@ -76,14 +76,16 @@ def test_every_address_of_the_app_is_its_page(
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_missing_app_build_is_explained(serving: httpx2.Client, path: str) -> None:
+def test_a_missing_app_build_returns_503_with_an_explanation(
+    serving: httpx2.Client, path: str
+) -> None:
     answer = serving.get(path)
 
     assert (answer.status_code, answer.text) == (503, APP_MISSING)
     assert serving.get("/api/v1/memories").status_code == 200
 
 
-def test_the_files_of_the_app_are_served_and_kept(built: Path, serving: httpx2.Client) -> None:
+def test_files_of_the_app_have_cache_headers(built: Path, serving: httpx2.Client) -> None:
     icon, script = serving.get("/icon.svg"), serving.get("/assets/index-1a2b.js")
 
     assert (icon.text, icon.headers["cache-control"]) == ("<svg/>", "no-cache")
@@ -103,7 +105,9 @@ def test_the_files_of_the_app_are_served_and_kept(built: Path, serving: httpx2.C
         "/..%5csecret.txt",
     ],
 )
-def test_no_file_beside_the_app_is_served(built: Path, serving: httpx2.Client, path: str) -> None:
+def test_a_path_traversal_serves_no_file_outside_the_app(
+    built: Path, serving: httpx2.Client, path: str
+) -> None:
     with socket.create_connection((serving.base_url.host, serving.base_url.port or 0), 20) as raw:
         way_in = serving.headers["authorization"]
         heads = f"Host: 127.0.0.1\r\nAuthorization: {way_in}\r\nConnection: close"
@@ -115,7 +119,7 @@ def test_no_file_beside_the_app_is_served(built: Path, serving: httpx2.Client, p
 
 
 @pytest.mark.parametrize("path", [f"/{'a' * 300}.txt", "/nul%00.txt", "/odd%ff.txt", "/.", "/..x."])
-def test_an_address_that_no_file_can_have_is_the_page(
+def test_an_address_that_is_not_a_valid_file_name_returns_the_page(
     built: Path, serving: httpx2.Client, path: str
 ) -> None:
     assert serving.get(path).text == INDEX
@@ -123,7 +127,7 @@ def test_an_address_that_no_file_can_have_is_the_page(
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
 @pytest.mark.parametrize("path", ["/api", "/api/", "/api/nothing", "/api/v1/memories/x", "/api/v2"])
-def test_what_the_api_does_not_have_is_a_problem_and_not_the_page(
+def test_an_unknown_api_path_returns_a_problem_not_the_page(
     built: Path, serving: httpx2.Client, path: str, method: str
 ) -> None:
     answer = serving.request(method, path)
@@ -133,7 +137,5 @@ def test_what_the_api_does_not_have_is_a_problem_and_not_the_page(
     assert answer.json()["detail"] == f"{path} not found."
 
 
-def test_a_file_of_the_app_that_is_gone_is_not_the_page(
-    built: Path, serving: httpx2.Client
-) -> None:
+def test_a_missing_asset_returns_404_not_the_page(built: Path, serving: httpx2.Client) -> None:
     assert serving.get("/assets/index-old.js").status_code == 404

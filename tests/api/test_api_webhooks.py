@@ -32,7 +32,7 @@ def post(server: Server, *, headers: dict[str, str] | None = None, **more: Any) 
     return httpx2.post(f"{server.url}{address}", headers=shown, timeout=20, **given)
 
 
-def test_without_the_setting_no_alerts_are_taken(own_server: Server) -> None:
+def test_alerts_are_rejected_without_the_setting(own_server: Server) -> None:
     for headers in ({}, {"Authorization": "Bearer x"}, own_server.headers):
         answer = post(own_server, headers=headers)
         assert answer.status_code == 503
@@ -59,13 +59,13 @@ def test_alerts_require_the_token(hooked: Server, headers: dict[str, str]) -> No
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_the_token_in_the_address_is_none(hooked: Server) -> None:
+def test_a_token_in_the_query_string_is_ignored(hooked: Server) -> None:
     address = f"{HOOK}?token={TOKEN}"
 
     assert post(hooked, headers={}, address=address).status_code == 401
 
 
-def test_the_tokens_of_monitors_reach_nothing_else(hooked: Server) -> None:
+def test_a_webhook_token_is_denied_on_other_routes(hooked: Server) -> None:
     made = {"scopes": ["webhooks:write"]}
     tokens = f"{hooked.url}/api/v1/tokens"
     words = httpx2.post(tokens, json=made, headers=hooked.headers, timeout=20).json()["token"]
@@ -76,7 +76,7 @@ def test_the_tokens_of_monitors_reach_nothing_else(hooked: Server) -> None:
         assert found.status_code == (401 if shown == TOKEN else 403)
 
 
-def test_a_token_of_another_scope_is_refused(hooked: Server) -> None:
+def test_a_token_without_the_webhook_scope_is_denied(hooked: Server) -> None:
     tokens = f"{hooked.url}/api/v1/tokens"
     made = {"scopes": ["write"]}
     words = httpx2.post(tokens, json=made, headers=hooked.headers, timeout=20).json()["token"]
@@ -101,14 +101,14 @@ def test_a_token_of_another_scope_is_refused(hooked: Server) -> None:
     ],
     ids=lambda given: repr(given[:9]) if isinstance(given, bytes) else str(given),
 )
-def test_what_is_no_alert_is_refused(hooked: Server, content: bytes, status: int) -> None:
+def test_an_invalid_alert_body_is_rejected(hooked: Server, content: bytes, status: int) -> None:
     answer = post(hooked, content=content)
 
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_it_is_posted(hooked: Server) -> None:
+def test_the_webhook_accepts_only_post(hooked: Server) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
 
     answer = httpx2.get(f"{hooked.url}{HOOK}", headers=headers, timeout=20)
@@ -116,11 +116,11 @@ def test_it_is_posted(hooked: Server) -> None:
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
-def test_a_name_that_is_none_is_not_found(hooked: Server) -> None:
+def test_an_invalid_webhook_name_is_not_found(hooked: Server) -> None:
     assert post(hooked, address="/api/v1/webhooks/A%20b").status_code == 404
 
 
-def test_a_repeated_alert_keeps_its_queued_request(hooked: Server) -> None:
+def test_a_repeated_alert_creates_no_second_request(hooked: Server) -> None:
     first = post(hooked, json={**DOWN, "id": "unheard of"}, headers=None)
     again = post(hooked, json={**DOWN, "id": "unheard of"}, headers=None)
 
@@ -139,7 +139,7 @@ def test_a_repeated_alert_keeps_its_queued_request(hooked: Server) -> None:
     assert alert["id"] in [each["id"] for each in listed.json()["items"]]
 
 
-def test_a_delivery_that_only_tries_is_answered_well(hooked: Server) -> None:
+def test_a_test_delivery_of_uptime_kuma_succeeds_without_an_alert(hooked: Server) -> None:
     tried = {"heartbeat": None, "monitor": None, "msg": "My Testing"}
 
     answer = post(hooked, json=tried, address="/api/v1/webhooks/uptime-kuma")

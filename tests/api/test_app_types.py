@@ -26,7 +26,7 @@ def test_the_generated_files_of_the_app_are_up_to_date() -> None:
     assert ended.returncode == 0, ended.stderr
 
 
-def test_the_app_listens_to_every_kind_of_change() -> None:
+def test_every_published_entity_is_in_the_entity_type() -> None:
     names = [each.name for each in walk_packages(repository.__path__, "lamplighter.repository.")]
     published = {getattr(import_module(name), "ENTITY", TRASH) for name in names}
 

@@ -36,7 +36,7 @@ def test_a_revoked_token_is_denied_even_right_after_use(
         assert status(own_server, headers) == 401
 
 
-def test_a_token_deleted_in_the_database_is_refused(
+def test_a_token_deleted_in_the_database_is_denied(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     for _ in range(ROUNDS):
@@ -48,7 +48,7 @@ def test_a_token_deleted_in_the_database_is_refused(
         assert status(own_server, headers) == 401
 
 
-def test_a_token_that_is_recognized_after_commits_is_denied_once_it_is_revoked(
+def test_a_token_revoked_in_the_database_is_denied_after_other_commits(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     number, headers = token(own_client)
@@ -75,7 +75,7 @@ def test_another_secret_of_a_cached_token_is_denied(
     assert status(own_server, headers) == 200
 
 
-def test_a_token_and_a_login_of_one_number_are_not_taken_for_each_other(
+def test_a_token_secret_is_denied_as_the_cookie_of_the_login_with_its_id(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     _, headers = token(own_client)
@@ -88,7 +88,7 @@ def test_a_token_and_a_login_of_one_number_are_not_taken_for_each_other(
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_a_login_that_ends_at_one_web_process_ends_at_the_other(
+def test_a_logout_at_one_web_process_takes_effect_at_the_other(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """Two homes on one database: a login of one is valid in both, until it ends in either."""

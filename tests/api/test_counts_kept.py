@@ -22,7 +22,7 @@ def total(client: httpx2.Client, query: str = "") -> int:
     return int(found["total"])
 
 
-def test_writes_here_and_elsewhere_count_at_once(
+def test_counts_include_writes_of_this_and_other_programs_at_once(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     """Also those of another program, which the change feed does not report."""
@@ -50,7 +50,7 @@ async def insert(db: Database) -> None:
         await db.execute(INSERT)
 
 
-async def test_a_count_is_kept_only_for_a_view_between_two_equal_numbers(
+async def test_a_count_is_cached_only_if_the_data_version_is_unchanged(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts, everything = MatchCounts(), MemoryFilter()

@@ -28,7 +28,7 @@ def said(example: str, **env: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_every_route_is_on_the_page() -> None:
+def test_every_route_is_on_the_docs_page() -> None:
     rows = [
         f"| `{each.method}` | `{each.path.replace(':path', '')}` | {each.about} | "
         + ("everybody |" if each.scope is None else f"`{each.scope}` |")
@@ -39,7 +39,7 @@ def test_every_route_is_on_the_page() -> None:
 
 
 @curl
-def test_the_requests_of_engrams_clients_work(tmp_path: Path) -> None:
+def test_the_documented_requests_of_engram_clients_work(tmp_path: Path) -> None:
     service = MemoryService(Home(tmp_path / "home"))
     try:
         answers = said(ENGRAM.replace("http://127.0.0.1:7437", service.url))
@@ -54,7 +54,7 @@ def test_the_requests_of_engrams_clients_work(tmp_path: Path) -> None:
 
 
 @curl
-def test_the_requests_of_agentops_runtime_work(tmp_path: Path) -> None:
+def test_the_documented_requests_of_the_agentops_runtime_work(tmp_path: Path) -> None:
     server = Server(Home(tmp_path / "home"))
     try:
         token = server.headers["Authorization"].removeprefix("Bearer ")

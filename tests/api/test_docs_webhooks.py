@@ -15,7 +15,7 @@ TOKEN = "what-monitors-show"
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
-def test_the_example_hands_an_alert_in(tmp_path: Path) -> None:
+def test_the_documented_example_sends_an_alert(tmp_path: Path) -> None:
     [example] = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
     server = Server(Home(tmp_path / "home", {"LAMPLIGHTER_WEBHOOK_TOKEN": TOKEN}))
     try:

@@ -98,7 +98,7 @@ def seq(server: Server) -> int:
         return int(client.get("/api/v1/changes").json()["seq"])
 
 
-async def test_clients_cut_again_and_again_hear_each_of_a_thousand_changes_once(
+async def test_repeatedly_disconnected_clients_receive_each_change_once(
     own_server: Server,
 ) -> None:
     start, chance = seq(own_server), random.Random(18)
@@ -127,7 +127,7 @@ async def test_clients_cut_again_and_again_hear_each_of_a_thousand_changes_once(
     assert sum(each.resets for each in followers) == 0, told
 
 
-async def test_a_server_killed_during_changes_is_followed_without_a_gap(own_server: Server) -> None:
+async def test_clients_miss_no_change_when_the_server_is_killed(own_server: Server) -> None:
     start, chance = seq(own_server), random.Random(9)
     followers = [Follower(own_server, start) for _ in range(50)]
 
@@ -167,7 +167,9 @@ async def most_connections(
     return most
 
 
-async def test_clients_that_never_read_are_closed_and_delay_no_others(own_server: Server) -> None:
+async def test_clients_that_never_read_are_disconnected_and_delay_no_others(
+    own_server: Server,
+) -> None:
     start, chance = seq(own_server), random.Random(4)
     end = start + LARGE_CHANGES
     assert own_server._process is not None
@@ -215,7 +217,7 @@ def _ids(got: bytes) -> list[bytes]:
     return [each[b"id"] for each in found if each.get(b"event") == b"event"]
 
 
-def test_a_client_away_too_long_reloads_and_equals_the_server(
+def test_a_client_behind_the_retention_reloads_and_matches_the_server(
     own_server: Server,
 ) -> None:
     chance, held = random.Random(3), {}

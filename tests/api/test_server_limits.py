@@ -53,7 +53,7 @@ def until_closed(connection: socket.socket) -> bytes:
         return found
 
 
-def test_half_heads_and_half_bodies_are_closed(server: Server) -> None:
+def test_connections_with_incomplete_requests_are_closed(server: Server) -> None:
     halves = [opened(server, head(server)[:40]) for _ in range(SLOW)]
     silent = [opened(server, b"") for _ in range(SLOW)]
     bodies = [opened(server, head(server, "Content-Length: 100") + b'{"a"') for _ in range(SLOW)]
@@ -66,7 +66,7 @@ def test_half_heads_and_half_bodies_are_closed(server: Server) -> None:
     assert "Traceback" not in server.log
 
 
-def test_an_endless_body_is_cut_after_its_answer(server: Server) -> None:
+def test_an_endless_body_is_cut_off_after_the_response(server: Server) -> None:
     chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
     with closing(opened(server, head(server, "Transfer-Encoding: chunked"))) as connection:
         sent, most = 0, 200_000_000
@@ -81,7 +81,7 @@ def test_an_endless_body_is_cut_after_its_answer(server: Server) -> None:
     assert "Traceback" not in server.log
 
 
-def test_who_sends_too_much_reads_the_answer(server: Server) -> None:
+def test_a_client_that_sends_too_large_a_body_receives_the_response(server: Server) -> None:
     with httpx2.Client(base_url=server.url, headers=server.headers, timeout=60) as client:
         body = json.dumps({"observation": "x" * 2_000_000})
         kind = {"content-type": "application/json"}
@@ -93,7 +93,7 @@ def test_who_sends_too_much_reads_the_answer(server: Server) -> None:
     assert answers[0].headers["connection"] == "close"
 
 
-def test_a_client_that_leaves_in_mid_body_is_no_error(server: Server) -> None:
+def test_a_disconnect_during_the_body_is_not_logged_as_an_error(server: Server) -> None:
     for _ in range(SLOW):
         opened(server, head(server, "Content-Length: 100") + b'{"a"').close()
     with httpx2.Client(base_url=server.url, headers=server.headers, timeout=60) as client:
@@ -103,7 +103,9 @@ def test_a_client_that_leaves_in_mid_body_is_no_error(server: Server) -> None:
     assert "ERROR" not in server.log
 
 
-async def test_many_streams_and_writers_are_served_or_turned_away(server: Server) -> None:
+async def test_many_streams_and_writers_are_served_or_rejected_with_retry_after(
+    server: Server,
+) -> None:
     limits = httpx2.Limits(max_connections=None)
     answers: list[httpx2.Response] = []
 
@@ -136,7 +138,7 @@ async def test_many_streams_and_writers_are_served_or_turned_away(server: Server
     assert "Traceback" not in server.log
 
 
-def test_a_slow_but_steady_body_is_taken(server: Server) -> None:
+def test_a_slow_but_steady_body_is_accepted(server: Server) -> None:
     body = json.dumps({"category": "timing", "observation": "Steady"}).encode()
     connection = opened(server, head(server, f"Content-Length: {len(body)}", "Connection: close"))
     for at in range(len(body)):

@@ -42,7 +42,7 @@ async def test_a_signal_before_the_server_serves_ends_it(server: WebServer) -> N
     await asyncio.wait_for(server.main_loop(), 60)
 
 
-async def test_the_date_of_responses_moves_on(
+async def test_the_date_header_of_responses_advances(
     server: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "TICK_SECONDS", 0.01)

@@ -46,7 +46,7 @@ def fill(home: Path) -> None:
     asyncio.run(record())
 
 
-def test_the_results_of_a_service_are_printed(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_checks_prints_the_results_of_a_service(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     fill(home)
 
     shown = run("checks", "db").output.splitlines()
@@ -59,7 +59,7 @@ def test_the_results_of_a_service_are_printed(run, home: Path) -> None:  # type:
     assert [each["state"] for each in data["checks"][0]["points"]] == ["passed", "failed"]
 
 
-def test_what_is_not_there_is_named(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_checks_names_an_unknown_service_check_or_duration(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     fill(home)
 
     assert "Service 'web' not found" in run("checks", "web").output

@@ -7,7 +7,7 @@ FILE = "ops/jellyfin/takes-60s-to-start.md"
 SLOW = ("memory", "add", "--category", "timing", "--service", "jellyfin", "Takes 60s to start")
 
 
-def test_memories_are_exported_planned_and_applied(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_memories_are_exported_to_a_directory_planned_and_applied(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     root = tmp_path / "memory"
     assert run(*SLOW).exit_code == 0
     exported = run("export", "--dir", str(root))
@@ -30,7 +30,7 @@ def test_memories_are_exported_planned_and_applied(run, tmp_path: Path) -> None:
     assert (listed["changes"], listed["refused"]) == ([], [])
 
 
-def test_lint_reports_for_people_and_for_github(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_lint_prints_findings_as_text_github_annotations_or_json(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     file = tmp_path / FILE
     file.parent.mkdir(parents=True)
     file.write_text("---\ncategory: timing\nservice: jellyfin\n---\n\nTakes 60s to start\n")
@@ -48,7 +48,7 @@ def test_lint_reports_for_people_and_for_github(run, tmp_path: Path) -> None:  #
     assert {each["level"] for each in found} == {"error", "notice"}
 
 
-def test_a_file_that_cannot_be_applied_is_named(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_apply_names_a_file_without_front_matter(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     file = tmp_path / FILE
     file.parent.mkdir(parents=True)
     file.write_text("no front matter\n")

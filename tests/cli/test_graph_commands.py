@@ -32,7 +32,7 @@ def fill(home: Path) -> None:
     asyncio.run(made())
 
 
-def test_the_graph_around_an_entity_is_printed(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_graph_prints_the_entities_around_an_entity(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     fill(home)
 
     shown, data = run("graph", "web"), run("graph", "web", "--json")
@@ -48,7 +48,7 @@ def test_the_graph_around_an_entity_is_printed(run, home: Path) -> None:  # type
     assert run("graph", "nowhere").exit_code == 2
 
 
-def test_a_decision_is_explained(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_why_prints_the_rationale_and_memories_of_a_decision(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     fill(home)
 
     found, none = run("why", "why", "caddy?"), run("why", "kafka")

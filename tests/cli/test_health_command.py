@@ -7,7 +7,7 @@ from lamplighter.repository.store.database import sqlite_url
 from organizer_kills import fill_database
 
 
-def test_health_is_measured_printed_and_compared(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_health_measures_prints_and_compares_the_memory(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     empty = run("health", "--last")
     assert (empty.exit_code, empty.output) == (0, "The memory has not been measured yet.\n")
     fill_database(sqlite_url(home / "lamplighter.db"), 120)

@@ -31,7 +31,7 @@ def listed(run: Run, *words: str) -> list[int]:
     return [each["id"] for each in found["items"]]
 
 
-def test_what_is_added_is_a_persons(run: Run) -> None:
+def test_an_added_memory_is_trusted_and_has_the_source_operator(run: Run) -> None:
     found = made(run, *POOL, "--topic-key", "db/pool", "--confidence", "0.9")
 
     assert (found["trust"], found["source"], found["confidence"]) == ("trusted", "operator", 0.9)
@@ -49,7 +49,7 @@ def test_the_category_may_be_an_option_and_is_read_in_any_case(run: Run) -> None
     assert listed(run, "--category", "TIMING") == [2, 1]
 
 
-def test_why_shows_the_prompt_position_and_what_would_include_a_memory(run: Run) -> None:
+def test_why_shows_the_position_in_the_prompt_or_how_to_include_a_memory(run: Run) -> None:
     made(run, "timing", "Takes 60s", "--service", "jellyfin", "--confidence", "0.9")
     made(run, "timing", "Takes 30s", "--service", "nas", "--confidence", "0.5")
 
@@ -71,7 +71,7 @@ def test_why_shows_the_prompt_position_and_what_would_include_a_memory(run: Run)
     assert run("memory", "why", "9").exit_code != 0
 
 
-def test_what_is_no_category_is_refused_in_words(run: Run) -> None:
+def test_an_unknown_category_is_rejected_with_the_list_of_categories(run: Run) -> None:
     for words in (("The pool holds 20",), ("timings", "Takes 60s")):
         refused = run("memory", "add", *words)
         assert refused.exit_code == 2
@@ -80,7 +80,7 @@ def test_what_is_no_category_is_refused_in_words(run: Run) -> None:
     assert listed(run) == []
 
 
-def test_a_search_is_narrowed_by_category_and_kind(run: Run) -> None:
+def test_search_filters_by_category_and_kind(run: Run) -> None:
     made(run, "timing", "Takes 60s to start")
 
     for narrowed in (("--category", "timing"), ("--kind", "semantic"), ("--category", "TIMING")):
@@ -88,7 +88,7 @@ def test_a_search_is_narrowed_by_category_and_kind(run: Run) -> None:
     assert run("search", "--category", "config", "start").exit_code == 1
 
 
-def test_a_history_shows_tags_and_topic_keys(run: Run) -> None:
+def test_history_shows_changes_of_tags_and_topic_keys(run: Run) -> None:
     made(run, *POOL)
     assert run("memory", "edit", "1", "--tag", "pg", "--topic-key", "db/pool").exit_code == 0
 
@@ -97,7 +97,7 @@ def test_a_history_shows_tags_and_topic_keys(run: Run) -> None:
     assert "    topic_key: none -> db/pool\n" in told
 
 
-def test_lists_take_the_filters_of_the_api(run: Run) -> None:
+def test_list_accepts_the_filters_of_the_api(run: Run) -> None:
     pool = made(run, *POOL, "--scope", "global")["id"]
     slow = made(run, "timing", "Takes 60s", "--service", "Jellyfin", "--confidence", "0.9")["id"]
     low = made(run, "behavior", "Crashes", "--confidence", "0.1")["id"]
@@ -124,7 +124,7 @@ def test_lists_take_the_filters_of_the_api(run: Run) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_a_table_fits_the_terminal_and_forges_nothing(run: Run, width: int) -> None:
+def test_a_table_fits_the_terminal_and_removes_control_characters(run: Run, width: int) -> None:
     made(run, "config", "Long " * 100, "--project", "p" * 80, "--title", "T\x1b[2J")
 
     lines = run("memory", "list", width=width).stdout.splitlines()
@@ -134,7 +134,7 @@ def test_a_table_fits_the_terminal_and_forges_nothing(run: Run, width: int) -> N
     assert lines[1].endswith("…")
 
 
-def test_what_is_edited_and_left(run: Run) -> None:
+def test_edit_changes_only_the_named_fields(run: Run) -> None:
     pool = made(run, *POOL)
 
     done = run("memory", "edit", "1", "--confidence", "0.9", "--text", "It holds 40", "--pin")
@@ -170,7 +170,7 @@ def test_what_is_edited_and_left(run: Run) -> None:
     ],
     ids=lambda each: each if isinstance(each, str) else each[0],
 )
-def test_what_cannot_be_done_is_said_with_status_2(
+def test_an_impossible_command_exits_with_status_2_and_the_reason(
     run: Run, words: tuple[str, ...], why: str
 ) -> None:
     done = run("memory", *words)
@@ -180,7 +180,7 @@ def test_what_cannot_be_done_is_said_with_status_2(
     assert done.stdout == ""
 
 
-def test_a_memory_is_confirmed_once_and_an_inactive_one_is_refused(run: Run, home: Path) -> None:
+def test_confirm_works_once_and_rejects_an_inactive_memory(run: Run, home: Path) -> None:
     made(run, *POOL)
     with closing(driver.connect(str(home / "lamplighter.db"))) as db, db:
         db.execute("UPDATE memories SET trust = 'unverified', source = 'owner', confidence = 0.6")
@@ -198,7 +198,7 @@ def test_a_memory_is_confirmed_once_and_an_inactive_one_is_refused(run: Run, hom
     assert "Make it active before you confirm it." in refused.output
 
 
-def test_deleting_asks_once(run: Run) -> None:
+def test_delete_requires_confirmation_unless_the_option_skips_it(run: Run) -> None:
     made(run, *POOL)
 
     no = run("memory", "delete", "1", given="n\n")
@@ -213,7 +213,7 @@ def test_deleting_asks_once(run: Run) -> None:
     assert (back.stdout, listed(run)) == ("Restored memory 1.\n", [1])
 
 
-def test_deleting_permanently_leaves_a_number_only(run: Run) -> None:
+def test_permanent_deletion_leaves_only_the_number_in_the_history(run: Run) -> None:
     made(run, *POOL)
     both = run("memory", "delete", "1", "--soft", "--permanently", "--yes")
     assert both.exit_code == 2
@@ -227,7 +227,7 @@ def test_deleting_permanently_leaves_a_number_only(run: Run) -> None:
     assert "Memory 1 not found." in run("memory", "restore", "1").stderr
 
 
-def test_what_is_deleted_softly_is_restored(run: Run) -> None:
+def test_a_softly_deleted_memory_is_restored(run: Run) -> None:
     made(run, *POOL)
 
     done = run("memory", "delete", "1", "--soft", "--yes")
@@ -249,7 +249,7 @@ def test_what_is_deleted_softly_is_restored(run: Run) -> None:
     assert [each["cause"] for each in steps] == ["edited", "forgotten", "created"]
 
 
-def test_a_weak_one_is_not_restored_by_itself(run: Run) -> None:
+def test_restore_rejects_a_memory_with_low_confidence(run: Run) -> None:
     made(run, "timing", "Takes 60s", "--confidence", "0.1")
 
     done = run("memory", "restore", "1")
@@ -257,7 +257,7 @@ def test_a_weak_one_is_not_restored_by_itself(run: Run) -> None:
     assert (done.exit_code, "raise the confidence" in done.stderr) == (2, True)
 
 
-def test_the_feed_hears_of_each_change(run: Run, home: Path) -> None:
+def test_each_command_that_changes_a_memory_writes_to_the_change_feed(run: Run, home: Path) -> None:
     made(run, *POOL)
     run("memory", "edit", "1", "--title", "x")
     run("memory", "delete", "1", "--yes")
@@ -268,7 +268,7 @@ def test_the_feed_hears_of_each_change(run: Run, home: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["7", "-0.1", "nan", "inf", "much"])
-def test_a_confidence_is_from_0_to_1(run: Run, value: str) -> None:
+def test_a_confidence_outside_0_to_1_is_rejected(run: Run, value: str) -> None:
     made(run, *POOL)
 
     for words in (("edit", "1"), ("add", "config", "Another")):
@@ -279,7 +279,7 @@ def test_a_confidence_is_from_0_to_1(run: Run, value: str) -> None:
     assert (only["confidence"], only["version"]) == (0.7, 1)
 
 
-def test_metadata_and_an_expiry_are_set_shown_and_cleared(run: Run) -> None:
+def test_metadata_and_expiry_are_set_shown_and_cleared(run: Run) -> None:
     bad = run("memory", "add", *POOL, "--metadata", "[1]")
     assert (bad.exit_code, "is not a JSON object" in bad.stderr) == (2, True)
     late = run("memory", "add", *POOL, "--expires", "soon")

@@ -31,7 +31,7 @@ def git(home: Home, *words: str) -> str:
     return done.stdout
 
 
-def test_a_new_memory_and_an_edit_of_a_person_are_commits(home: Home) -> None:
+def test_a_new_memory_and_an_edited_page_each_create_a_commit(home: Home) -> None:
     learn(home, "Takes 60s to start")
     assert git(home, "log", "--format=%s|%an").splitlines() == ["Takes 60s to start|Lamplighter"]
 
@@ -52,7 +52,7 @@ def test_a_new_memory_and_an_edit_of_a_person_are_commits(home: Home) -> None:
     assert git(home, "log", "-1", "--format=%s") == "Update pages\n", "it states the same"
 
 
-def test_hooks_of_a_person_do_not_run_and_their_files_stay_out(home: Home) -> None:
+def test_commits_run_no_git_hooks_and_exclude_unrelated_files(home: Home) -> None:
     learn(home, "Takes 60s to start")
     hook = home.path / "notebook" / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
@@ -66,7 +66,7 @@ def test_hooks_of_a_person_do_not_run_and_their_files_stay_out(home: Home) -> No
     assert "draft.txt" not in git(home, "ls-files")
 
 
-def test_a_commit_that_fails_is_made_with_the_next_change(home: Home) -> None:
+def test_a_failed_commit_is_included_in_the_next_commit(home: Home) -> None:
     learn(home, "Takes 60s to start")
     lock = home.path / "notebook" / ".git" / "index.lock"
     lock.touch()
@@ -84,7 +84,7 @@ def test_a_commit_that_fails_is_made_with_the_next_change(home: Home) -> None:
     assert "+ Needs the network" in body
 
 
-def test_without_the_program_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_git_program_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", os.devnull)
 
     with pytest.raises(GitError, match="git is not installed"):
@@ -95,7 +95,7 @@ def line(number: int, text: str) -> PageLine:
     return PageLine(number, "decision", text)
 
 
-def test_a_message_is_one_line_and_a_list() -> None:
+def test_a_commit_message_has_a_subject_line_and_a_list_of_facts() -> None:
     subject, blank, *listed = message_of([], [line(n, f"Fact {n}") for n in range(1, 31)]).split(
         "\n"
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 from living import Home
 
 
-def test_a_command_finds_the_text_of_a_page_and_counts_its_review(tmp_path: Path) -> None:
+def test_search_finds_page_text_and_reviews_counts_pages_to_review(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     page = home.path / "notebook" / "services" / "jellyfin.md"
     assert home.ask("notebook", "sync").returncode == 0

@@ -33,7 +33,7 @@ def fill(home: Path) -> None:
     asyncio.run(insert())
 
 
-def test_a_run_is_foreseen_done_shown_and_undone(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_organize_previews_runs_shows_and_undoes(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     fill(home)
 
     foreseen = run("organize", "--dry-run")
@@ -58,7 +58,7 @@ def test_a_run_is_foreseen_done_shown_and_undone(run, home: Path) -> None:  # ty
     assert len(listed["items"] if isinstance(listed, dict) else listed) == 4
 
 
-def test_broken_prices_leave_a_run_without_a_model(  # type: ignore[no-untyped-def]
+def test_organize_runs_without_a_model_if_prices_toml_is_invalid(  # type: ignore[no-untyped-def]
     run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(home)
@@ -71,7 +71,7 @@ def test_broken_prices_leave_a_run_without_a_model(  # type: ignore[no-untyped-d
     assert (done["counts"]["compressed"], done["counts"].get("model_skipped")) == (4, None)
 
 
-def test_json_and_errors(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_organize_prints_json_and_reports_an_unknown_run(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     fill(home)
 
     report = json.loads(run("organize", "--dry-run", "--json").output)

@@ -181,7 +181,7 @@ def socket_of(home: Home) -> Path:
     return run_directory(settings.home) / name
 
 
-def test_the_web_process_answers_each_read_with_the_same_bytes(home: Home) -> None:
+def test_the_web_process_returns_the_same_bytes_for_each_read(home: Home) -> None:
     server = Server(home, port=home.port)
     try:
         deadline = time.monotonic() + 30
@@ -204,7 +204,7 @@ def test_the_web_process_answers_each_read_with_the_same_bytes(home: Home) -> No
     assert b"restart of jellyfin, denied" in beside["approvals --all"].stdout
 
 
-def test_a_read_without_a_web_process_loads_what_it_needs(home: Home) -> None:
+def test_a_read_without_a_web_process_imports_few_modules(home: Home) -> None:
     assert home.ask("login").returncode == 0  # a home that has its token
 
     done = {command: ask(home, command) for command in MAX_MODULES_ALONE}
@@ -215,7 +215,7 @@ def test_a_read_without_a_web_process_loads_what_it_needs(home: Home) -> None:
     assert all(each.used_database for each in done.values())
 
 
-def test_a_read_follows_each_change_at_once(home: Home, server: Server) -> None:
+def test_a_read_includes_a_change_made_just_before(home: Home, server: Server) -> None:
     added = home.ask("memory", "add", "timing", "Takes 90s at night", "--service", "nas")
     found = ask(home, "search night --layers memory")
 
@@ -224,7 +224,7 @@ def test_a_read_follows_each_change_at_once(home: Home, server: Server) -> None:
     assert not found.used_database
 
 
-def test_the_socket_of_a_killed_web_process_is_no_obstacle(home: Home, server: Server) -> None:
+def test_a_read_uses_the_database_if_the_web_process_was_killed(home: Home, server: Server) -> None:
     before = ask(home, "memory list")
     server.kill()
 
@@ -237,7 +237,7 @@ def test_the_socket_of_a_killed_web_process_is_no_obstacle(home: Home, server: S
     assert not ask(home, "memory list").used_database
 
 
-def test_a_web_process_that_ends_removes_its_socket(home: Home, server: Server) -> None:
+def test_a_web_process_removes_its_socket_when_it_ends(home: Home, server: Server) -> None:
     path = socket_of(home)
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
@@ -249,7 +249,7 @@ def test_a_web_process_that_ends_removes_its_socket(home: Home, server: Server) 
     assert not path.exists()
 
 
-def test_a_web_process_that_hangs_is_not_waited_for(home: Home, server: Server) -> None:
+def test_a_read_uses_the_database_if_the_web_process_hangs(home: Home, server: Server) -> None:
     before = ask(home, "memory list")
     assert server._process is not None
     os.kill(server._process.pid, signal.SIGSTOP)
@@ -264,7 +264,7 @@ def test_a_web_process_that_hangs_is_not_waited_for(home: Home, server: Server) 
     assert after.output == before.output
 
 
-def test_the_web_process_of_another_home_is_never_asked(
+def test_a_read_never_uses_the_web_process_of_another_home(
     home: Home, server: Server, tmp_path: Path
 ) -> None:
     other = Home(tmp_path / "other", port=home.port)
@@ -279,7 +279,9 @@ def test_the_web_process_of_another_home_is_never_asked(
         assert (done.stdout, done.stderr) == (b"", b"No memories match.\n")
 
 
-def test_a_web_process_with_other_settings_is_not_asked(home: Home, server: Server) -> None:
+def test_a_read_uses_the_database_if_the_web_process_has_other_settings(
+    home: Home, server: Server
+) -> None:
     usual = ask(home, "context")
     home.more["LAMPLIGHTER_MEMORY_BUDGET"] = "0"
 

@@ -33,7 +33,7 @@ def teach(home: Path) -> None:
     asyncio.run(save())
 
 
-def test_a_revocation_is_previewed_done_and_undone(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_revoke_previews_applies_and_undoes_a_revocation(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     teach(home)
 
     shown = run("revoke", "--agent", "coder")
@@ -53,13 +53,13 @@ def test_a_revocation_is_previewed_done_and_undone(run, home: Path) -> None:  # 
     assert "Removed: 1\n" in run("revoke", "--session", "1").output
 
 
-def test_a_source_is_named_as_the_documentation_does(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_revoke_accepts_the_documented_names_of_sources(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     teach(home)
 
     assert "Removed: 1\n  1  Use " in run("revoke", "--source", "client").output
 
 
-def test_what_is_wrong_is_named(run) -> None:  # type: ignore[no-untyped-def]
+def test_revoke_reports_missing_conflicting_and_unknown_arguments(run) -> None:  # type: ignore[no-untyped-def]
     assert run("revoke").exit_code == 2
     assert run("revoke", "--session", "1", "--agent", "x").exit_code == 2
     missing = run("revoke", "--session", "9")

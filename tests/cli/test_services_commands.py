@@ -24,7 +24,7 @@ services:
 """
 
 
-def test_services_are_listed_by_group_and_tag(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_list_filters_services_by_group_and_tag(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     (home / "services.yaml").write_text(SERVICES)
 
     lines = run("services", "list").output.splitlines()
@@ -39,7 +39,7 @@ def test_services_are_listed_by_group_and_tag(run, home: Path) -> None:  # type:
     assert run("services", "list", "--group", "other").output == "No services match.\n"
 
 
-def test_status_names_what_is_unknown_first_and_ends_with_3(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_status_lists_unknown_services_first_and_exits_with_3(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     (home / "services.yaml").write_text(SERVICES)
     away = run("status")
     asyncio.run(lead_and_check(home, "films"))
@@ -88,7 +88,7 @@ async def lead_and_check(home: Path, service: str) -> None:
         await check_runs.record(context(db, now), [run], services)
 
 
-def test_a_service_is_paused_and_resumed(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_pause_and_resume_change_the_state_of_a_service(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     (home / "services.yaml").write_text(SERVICES)
 
     paused = run("services", "pause", "films", "--for", "2h", "--reason", "new disk")
@@ -105,7 +105,7 @@ def test_a_service_is_paused_and_resumed(run, home: Path) -> None:  # type: igno
     assert "is paused in services.yaml" in run("services", "resume", "nas").output
 
 
-def test_a_push_key_is_printed_as_an_address(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_push_key_prints_the_url_of_a_push_check(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     (home / "services.yaml").write_text(SERVICES)
 
     first = run("services", "push-key", "backup/nightly").output
@@ -121,7 +121,7 @@ def test_a_push_key_is_printed_as_an_address(run, home: Path) -> None:  # type: 
     assert "films has no push check" in run("services", "push-key", "films").output
 
 
-def test_the_list_names_a_mistake_in_the_file(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_list_reports_a_mistake_in_services_yaml(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     (home / "services.yaml").write_text("services: {nas: {checks: [{tcp: x}]}}")
 
     output = run("services", "list").output
@@ -130,7 +130,7 @@ def test_the_list_names_a_mistake_in_the_file(run, home: Path) -> None:  # type:
     assert "No services match." not in output
 
 
-def test_one_of_several_push_checks_is_named(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_push_key_requires_a_name_if_a_service_has_several_push_checks(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     more = "{push: {every: 1d}, name: nightly}, {push: {every: 7d}, name: weekly}"
     (home / "services.yaml").write_text(f"services: {{backup: {{checks: [{more}]}}}}")
 
@@ -139,7 +139,7 @@ def test_one_of_several_push_checks_is_named(run, home: Path) -> None:  # type: 
     assert "Name one: backup/nightly, backup/weekly." in refused
 
 
-def test_the_signals_of_a_job_are_listed(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_signals_lists_the_signals_of_a_push_check(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     (home / "services.yaml").write_text(SERVICES)
     report_failure(home)
 
@@ -165,7 +165,7 @@ def report_failure(home: Path) -> None:
     asyncio.run(report())
 
 
-def test_sessions_and_events_are_listed(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_sessions_and_events_list_and_filter_their_rows(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     (home / "services.yaml").write_text('services:\n  nas: {checks: [{tcp: "127.0.0.1:1"}]}\n')
     assert run("sessions").output == "No sessions found.\n"
     assert run("events", "--level", "info").output == "No events found.\n"
@@ -188,7 +188,7 @@ def test_sessions_and_events_are_listed(run, home: Path) -> None:  # type: ignor
     )
 
 
-def test_an_incident_is_replayed(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_replay_prints_an_incident_with_a_memory_left_out(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     (home / "services.yaml").write_text(SERVICES)
     fail_once(home)
 
@@ -216,5 +216,5 @@ def fail_once(home: Path) -> None:
     asyncio.run(record())
 
 
-def test_an_incident_that_is_no_part_of_another_is_not_separated(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+def test_separate_reports_an_unknown_incident(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     assert "Incident 7 not found" in run("incidents", "separate", "7").output

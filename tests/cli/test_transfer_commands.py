@@ -43,9 +43,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_link_in_a_directory_of_notes_brings_nothing_from_outside(
-    run: Run, tmp_path: Path
-) -> None:
+def test_import_skips_links_that_lead_out_of_the_directory(run: Run, tmp_path: Path) -> None:
     notes, outside = tmp_path / "notes", tmp_path / "outside.md"
     notes.mkdir()
     outside.write_text("Nobody's business")
@@ -62,7 +60,9 @@ def test_a_link_in_a_directory_of_notes_brings_nothing_from_outside(
 
 
 @pytest.mark.parametrize("form", ["lamplighter", "agentops", "engram"])
-def test_out_and_in_and_in_again(run: Run, file: Path, home: Path, form: str) -> None:
+def test_an_export_imports_into_the_same_and_an_empty_database(
+    run: Run, file: Path, home: Path, form: str
+) -> None:
     assert taken(run, str(file))["created"] == 2
     out = file.with_name("out")
 
@@ -84,7 +84,7 @@ def test_out_and_in_and_in_again(run: Run, file: Path, home: Path, form: str) ->
     }
 
 
-def test_an_export_is_printed_and_read_from_a_pipe(run: Run, file: Path) -> None:
+def test_export_writes_to_stdout_and_import_reads_from_stdin(run: Run, file: Path) -> None:
     run("import", str(file))
 
     printed = run("export", "--project", "SHOP")
@@ -96,7 +96,7 @@ def test_an_export_is_printed_and_read_from_a_pipe(run: Run, file: Path) -> None
     assert again.stdout == "Imported 0 memories (1 revised, 1 unchanged).\n"
 
 
-def test_a_wrong_row_is_named_and_the_rest_comes_in(run: Run, file: Path) -> None:
+def test_import_reports_invalid_rows_and_imports_the_others(run: Run, file: Path) -> None:
     file.write_text(document(ROW, {"content": 7}, {**ROW, "id": 9, "title": "t" * 501}))
 
     done = run("import", str(file))
@@ -109,7 +109,7 @@ def test_a_wrong_row_is_named_and_the_rest_comes_in(run: Run, file: Path) -> Non
     ]
 
 
-def test_strict_takes_nothing_in_when_anything_is_wrong(run: Run, file: Path) -> None:
+def test_a_strict_import_with_an_invalid_row_imports_nothing(run: Run, file: Path) -> None:
     file.write_text(document(ROW, {"content": 7}))
 
     found = taken(run, "--strict", str(file), status=2)
@@ -123,14 +123,14 @@ def test_strict_takes_nothing_in_when_anything_is_wrong(run: Run, file: Path) ->
     assert taken(run, "--strict", str(file))["created"] == 1
 
 
-def test_a_dry_run_only_counts(run: Run, file: Path) -> None:
+def test_a_dry_run_of_an_import_counts_and_stores_nothing(run: Run, file: Path) -> None:
     done = run("import", "--dry-run", str(file))
 
     assert done.stdout == "Would import 2 memories.\n"
     assert run("memory", "list").stdout == ""
 
 
-def test_what_is_cut_off_is_said_and_what_came_before_is_in(run: Run, file: Path) -> None:
+def test_import_of_a_truncated_file_imports_the_rows_before_the_cut(run: Run, file: Path) -> None:
     file.write_text(file.read_text()[:-60])
 
     done = run("import", str(file))
@@ -140,7 +140,7 @@ def test_what_is_cut_off_is_said_and_what_came_before_is_in(run: Run, file: Path
     assert "the rest was not read" in done.stderr
 
 
-def test_our_own_lines_are_judged_one_by_one(run: Run, file: Path) -> None:
+def test_import_reports_an_invalid_line_of_a_native_export(run: Run, file: Path) -> None:
     run("import", str(file))
     lines = run("export").stdout.splitlines()
     lines[2] = lines[2][:-9]
@@ -152,7 +152,7 @@ def test_our_own_lines_are_judged_one_by_one(run: Run, file: Path) -> None:
     assert found["faults"] == [{"place": "line 3", "error": "line: is not JSON"}]
 
 
-def test_a_directory_of_notes(run: Run, tmp_path: Path) -> None:
+def test_import_reads_a_directory_of_markdown_notes(run: Run, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     for name, text in (
         ("b.md", "---\ntags: [x]\n---\n# B\n\ntwo\n\n## C\n\nthree\n"),
@@ -186,7 +186,7 @@ def test_a_directory_of_notes(run: Run, tmp_path: Path) -> None:
         ("x.csv", "id,content\n1,x\n", "is neither an export nor Markdown"),
     ],
 )
-def test_what_cannot_be_read_at_all(
+def test_import_rejects_an_unreadable_file_with_the_reason(
     run: Run, tmp_path: Path, name: str, text: str | None, why: str
 ) -> None:
     if text is not None:
@@ -198,7 +198,7 @@ def test_what_cannot_be_read_at_all(
     assert why in done.stderr
 
 
-def test_an_object_that_is_no_export_is_said_to_be_none(run: Run, file: Path) -> None:
+def test_import_rejects_a_json_object_that_is_not_an_export(run: Run, file: Path) -> None:
     file.write_text('{"version": 3, "items": [{"content": "x"}]}')
     done = run("import", str(file))
     file.write_text('{"version": "0.1", "observations": null}')
@@ -209,14 +209,16 @@ def test_an_object_that_is_no_export_is_said_to_be_none(run: Run, file: Path) ->
     assert (empty.exit_code, empty.stderr) == (0, "")
 
 
-def test_an_export_is_whole_or_not_there(run: Run, tmp_path: Path) -> None:
+def test_export_reports_an_output_path_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
     done = run("export", "--output", str(tmp_path / "no" / "where"))
 
     assert done.exit_code == 2
     assert "Cannot write" in done.stderr
 
 
-def test_an_import_beside_others_is_heard_by_the_feed(run: Run, file: Path, home: Path) -> None:
+def test_an_import_writes_a_session_and_a_batch_to_the_change_feed(
+    run: Run, file: Path, home: Path
+) -> None:
     run("import", str(file))
 
     entities = Home(home).rows("SELECT entity, op FROM changes ORDER BY seq")

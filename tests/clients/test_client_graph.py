@@ -16,7 +16,7 @@ async def catch_up(db: Database) -> None:
         pass
 
 
-async def test_the_graph_shows_what_memories_state(db: Database) -> None:
+async def test_mem_graph_shows_the_relationships_stated_by_memories(db: Database) -> None:
     await kept(db, "Ann works on Atlas. Atlas uses Redis.", project="shop")
     await kept(db, "Ben works on Atlas.", project="other")
     await catch_up(db)
@@ -35,7 +35,7 @@ async def test_the_graph_shows_what_memories_state(db: Database) -> None:
     assert "not found" in await refused(tools, "mem_graph", about="Kafka")
 
 
-async def test_declared_dependencies_need_the_scope(db: Database) -> None:
+async def test_declared_dependencies_require_the_scope(db: Database) -> None:
     await kept(db, "The web service uses Redis.", project="ops")
     await catch_up(db)
     blind = await box(desk(db), person(), project="ops")
@@ -48,7 +48,7 @@ async def test_declared_dependencies_need_the_scope(db: Database) -> None:
     assert {"uses", "depends on"} == {each["what"] for each in shown["edges"]}
 
 
-async def test_a_decision_is_explained(db: Database) -> None:
+async def test_mem_why_explains_a_decision(db: Database) -> None:
     """Case 148."""
     text = "Use PostgreSQL for the job queue because one database is enough."
     memory = await kept(db, text, project="shop", category=Category.DECISION)

@@ -52,7 +52,7 @@ def here(db: Database) -> ClientContext:
     return desk(db, Agent(name="hermes", project="Shop"), Agent(name="other"))
 
 
-async def test_what_another_project_keeps_is_not_found_read_or_changed(
+async def test_a_memory_of_another_project_is_not_found_read_or_changed(
     db: Database, here: ClientContext
 ) -> None:
     theirs = await kept(db, CANARY, project="other", topic_key="canary/key", service="Canary")
@@ -84,7 +84,7 @@ async def test_what_another_project_keeps_is_not_found_read_or_changed(
 @pytest.mark.parametrize(
     "typed", ["project:other", "PROJECT:Other", 'project:"other"', "project:other in:all", "in:all"]
 )
-async def test_what_is_typed_in_a_query_leads_through_no_wall(
+async def test_a_query_cannot_select_another_project(
     db: Database, here: ClientContext, typed: str
 ) -> None:
     await kept(db, CANARY, project="other")
@@ -94,7 +94,7 @@ async def test_what_is_typed_in_a_query_leads_through_no_wall(
             assert CANARY not in f"{answer.text} {json.dumps(answer.structured)}", (who, query)
 
 
-async def test_what_is_global_is_found_everywhere_and_changed_at_home(
+async def test_a_global_memory_is_found_everywhere_but_changed_only_in_its_project(
     db: Database, here: ClientContext
 ) -> None:
     """Case 125."""
@@ -112,7 +112,7 @@ async def test_what_is_global_is_found_everywhere_and_changed_at_home(
 
 
 @pytest.mark.parametrize("offer", CLIENT_TOOLS, ids=lambda each: each.name)
-async def test_who_is_bound_to_a_project_names_no_other(
+async def test_a_bound_caller_cannot_name_another_project(
     db: Database, here: ClientContext, offer: Any
 ) -> None:
     example = offer.schema["examples"][0]
@@ -125,9 +125,7 @@ async def test_who_is_bound_to_a_project_names_no_other(
         assert (own in words) is (who != "session"), who
 
 
-async def test_a_person_chooses_a_project_and_its_letters_do_not_matter(
-    db: Database, here: ClientContext
-) -> None:
+async def test_a_person_may_name_any_project_in_any_case(db: Database, here: ClientContext) -> None:
     tools = await box(here, person())
     saved = {"type": "learning", "title": "x", "content": CANARY}
 
@@ -142,7 +140,7 @@ async def test_a_person_chooses_a_project_and_its_letters_do_not_matter(
     assert elsewhere["results"] == []
 
 
-async def test_sessions_of_others_are_neither_ended_nor_saved_into(
+async def test_a_client_cannot_end_or_use_the_session_of_another(
     db: Database, here: ClientContext
 ) -> None:
     other = await box(here, agent("other", number=9))
@@ -168,7 +166,7 @@ async def test_sessions_of_others_are_neither_ended_nor_saved_into(
     assert ended == {**ended, "session_id": "theirs", "summary": "", "status": "completed"}
 
 
-async def test_operational_memories_are_not_a_client_s_to_change(
+async def test_a_client_cannot_change_an_operational_memory(
     db: Database, here: ClientContext
 ) -> None:
     held = await learned(db, "Fails on Mondays", service="Web")

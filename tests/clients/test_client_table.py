@@ -98,7 +98,7 @@ async def test_clients_are_offered_the_tools_of_the_table(
 
 
 @pytest.mark.parametrize("declared", CLIENT_TOOLS, ids=lambda each: each.name)
-async def test_a_tool_writes_what_its_hints_admit(
+async def test_each_tool_writes_only_as_its_hints_declare(
     server: Server, tokens: dict[str, str], declared: Any
 ) -> None:
     project = {"project": f"hints-{declared.name}"}
@@ -126,7 +126,7 @@ async def test_a_tool_writes_what_its_hints_admit(
     assert (again == set()) == declared.hints.idempotent
 
 
-async def test_who_only_reads_is_offered_a_list_of_reviews_that_writes_nothing(
+async def test_mem_review_is_read_only_for_a_token_that_only_reads(
     server: Server, tokens: dict[str, str]
 ) -> None:
     async with client(server, tokens["reader"]) as asked:
@@ -138,7 +138,7 @@ async def test_who_only_reads_is_offered_a_list_of_reviews_that_writes_nothing(
     assert changed == set()
 
 
-async def test_a_memory_is_verified_without_naming_what_the_source_contains(
+async def test_verification_never_reveals_the_content_of_the_source(
     server: Server, tokens: dict[str, str]
 ) -> None:
     async with client(server, tokens["all"]) as asked:
@@ -173,7 +173,7 @@ def open_review(server: Server, number: int) -> int:
     return int(server.home.value("SELECT max(id) FROM reviews"))
 
 
-async def test_a_search_of_a_session_of_ours_is_recorded_and_says_so(db: Database) -> None:
+async def test_a_search_by_a_session_is_recorded_and_not_hinted_as_read_only(db: Database) -> None:
     tools = await box(desk(db), session_caller(await opened(db)))
 
     (search,) = (each for each in tools.tools if each.name == "mem_search")

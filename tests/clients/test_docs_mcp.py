@@ -13,7 +13,9 @@ from living import Server
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "mcp.md").read_text()
 
 
-def test_the_program_finds_what_is_kept(server: Server, tokens: dict[str, str]) -> None:
+def test_the_documented_program_finds_a_saved_memory(
+    server: Server, tokens: dict[str, str]
+) -> None:
     (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     program = program.replace("http://127.0.0.1:8080", server.url)
     call = {"name": "mem_save", "arguments": WAL}

@@ -92,7 +92,7 @@ def by_command(server: Server) -> tuple[bool, list[str], str]:
 
 
 @pytest.mark.parametrize("interface", [by_api, by_agentops, by_mcp, by_session, by_command])
-def test_what_was_not_searched_is_named(busy: Server, interface: Any) -> None:
+def test_unindexed_rows_are_reported(busy: Server, interface: Any) -> None:
     partial, missing, text = interface(busy)
 
     assert (partial, missing) == (True, ["unindexed"])

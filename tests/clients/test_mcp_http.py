@@ -65,7 +65,9 @@ async def call(asked: Client, name: str, **given: Any) -> dict[str, Any]:
     return dict(answer.structured_content)
 
 
-async def test_the_sdk_s_client_keeps_and_finds(server: Server, tokens: dict[str, str]) -> None:
+async def test_the_client_of_the_sdk_saves_and_finds_a_memory(
+    server: Server, tokens: dict[str, str]
+) -> None:
     async with client(server, tokens["hermes"]) as asked:
         offered = await asked.list_tools()
         begun = await call(asked, "mem_session_start", session_id="http-1")
@@ -90,7 +92,7 @@ async def test_the_sdk_s_client_keeps_and_finds(server: Server, tokens: dict[str
     assert "[decision] WAL mode for SQLite" in found.content[0].text
 
 
-async def test_a_project_may_be_named_by_who_is_bound_to_none(
+async def test_only_an_unbound_token_may_name_a_project_in_the_address(
     server: Server, tokens: dict[str, str]
 ) -> None:
     async with client(server, tokens["ann"], "/mcp?project=Blog") as asked:
@@ -103,14 +105,14 @@ async def test_a_project_may_be_named_by_who_is_bound_to_none(
     assert answer["content"][0]["text"] == "project: must be shop for agent hermes"
 
 
-def test_both_addresses_answer_at_once(server: Server, tokens: dict[str, str]) -> None:
+def test_both_addresses_respond_without_a_redirect(server: Server, tokens: dict[str, str]) -> None:
     for address in ("/mcp", "/mcp/"):
         answer = ask(server, tokens["ann"], address=address)
         assert answer.status_code == 200
         assert [each["name"] for each in answer.json()["result"]["tools"]] == NAMES
 
 
-def test_without_a_token_that_may_nothing_is_answered(
+def test_a_missing_invalid_or_insufficient_token_is_denied(
     server: Server, tokens: dict[str, str]
 ) -> None:
     whole = tokens["ann"]
@@ -124,7 +126,7 @@ def test_without_a_token_that_may_nothing_is_answered(
     assert ask(server, tokens["reader"]).status_code == 200
 
 
-def test_a_browser_s_login_is_no_client(server: Server) -> None:
+def test_a_browser_login_is_denied(server: Server) -> None:
     with httpx2.Client(base_url=server.url, trust_env=False) as browser:
         entered = browser.post(
             "/login", data={"code": server.home.code()}, headers={"Origin": server.url}
@@ -136,7 +138,7 @@ def test_a_browser_s_login_is_no_client(server: Server) -> None:
     assert asked.status_code == 401
 
 
-def test_a_page_of_another_site_does_not_reach_it(server: Server, tokens: dict[str, str]) -> None:
+def test_a_foreign_host_or_origin_is_denied(server: Server, tokens: dict[str, str]) -> None:
     own = server.url.removeprefix("http://")
     hosts = [own, f"localhost:{server.port}", "evil.example", "127.0.0.1.evil.example"]
     origins = ["", server.url, "null", "https://evil.example", "http://127.0.0.1:1"]
@@ -146,7 +148,7 @@ def test_a_page_of_another_site_does_not_reach_it(server: Server, tokens: dict[s
         assert answer.status_code == (200 if allowed else 403), (host, origin)
 
 
-def test_a_token_that_is_revoked_opens_nothing(server: Server) -> None:
+def test_a_revoked_token_is_denied(server: Server) -> None:
     made = json.loads(server.home.ask("token", "create", "--agent", "Gone", "--json").stdout)
     assert (made["agent"], made["scopes"]) == ("gone", ["knowledge:write"])
     assert ask(server, made["token"]).status_code == 200
@@ -178,7 +180,9 @@ ODD = {
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_what_is_no_question_is_no_fault(server: Server, tokens: dict[str, str], odd: str) -> None:
+def test_an_invalid_request_causes_no_internal_error(
+    server: Server, tokens: dict[str, str], odd: str
+) -> None:
     body, statuses = ODD[odd]
 
     answer = ask(server, tokens["ann"], body)
@@ -192,7 +196,7 @@ def test_what_is_no_question_is_no_fault(server: Server, tokens: dict[str, str],
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
-def test_there_is_nothing_to_listen_to(server: Server, tokens: dict[str, str], method: str) -> None:
+def test_only_post_is_allowed(server: Server, tokens: dict[str, str], method: str) -> None:
     answer = ask(server, tokens["ann"], b"", method=method, Accept="text/event-stream")
 
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
@@ -208,7 +212,7 @@ FIELDS = sorted({name for each in CLIENT_TOOLS for name in each.schema["properti
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(name=st.sampled_from(EVERY_NAME), fields=st.dictionaries(st.sampled_from(FIELDS), ANYTHING))
-def test_whatever_is_given_is_answered_in_words(
+def test_any_arguments_return_a_text_without_an_internal_error(
     server: Server, tokens: dict[str, str], name: str, fields: dict[str, Any]
 ) -> None:
     body = {**CALL, "params": {"name": name, "arguments": fields}}
@@ -221,7 +225,7 @@ def test_whatever_is_given_is_answered_in_words(
     assert "fault of ours" not in said
 
 
-def test_who_asks_nothing_loads_nothing_for_it() -> None:
+def test_importing_the_processes_loads_no_optional_library() -> None:
     code = (
         "import sys, lamplighter.serve.web, lamplighter.serve.supervisor, lamplighter.cli\n"
         "print([each for each in ('mcp', 'asyncpg', 'numpy', 'anthropic') if each in sys.modules])"

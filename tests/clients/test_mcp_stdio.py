@@ -68,7 +68,7 @@ def by_hand(
     return subprocess.CompletedProcess(words, process.returncode, out, err)
 
 
-async def test_the_sdk_s_client_keeps_and_finds_as_the_token_says(home: Home, token: str) -> None:
+async def test_the_client_of_the_sdk_acts_as_the_agent_of_its_token(home: Home, token: str) -> None:
     async with client(home, token=token) as asked:
         offered = await asked.list_tools()
         await asked.call_tool("mem_session_start", {"session_id": "stdio-1"})
@@ -102,7 +102,7 @@ async def test_without_a_token_the_home_owner_has_access(home: Home) -> None:
     assert kept == [("shop", "agent hermes, mem_save"), ("blog", "this machine, mem_save")]
 
 
-def test_nothing_but_answers_is_written_and_it_ends_with_its_input(home: Home) -> None:
+def test_stdout_has_only_responses_and_the_process_ends_with_stdin(home: Home) -> None:
     odd = [b"no json", b"", b"[1]", b'{"jsonrpc": "2.0", "id": 3}', b"\xff\xfe", b"[" * 20_000]
     calls: list[dict[str, Any]] = [
         {"name": 5},

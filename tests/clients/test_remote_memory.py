@@ -64,7 +64,9 @@ def wal(there: RemoteStore, **more: Any) -> Candidate:
     return replace(WAL, project=there.agent.reads, **more)
 
 
-async def test_the_three_tiers_are_those_of_the_service(there: RemoteStore) -> None:
+async def test_a_save_creates_revises_or_deduplicates_as_the_service_decides(
+    there: RemoteStore,
+) -> None:
     first = await there.save(wal(there, topic_key="db/wal"), session_id=None)
     again = await there.save(
         wal(there, topic_key="db/wal", observation="It is on by default now."), session_id=None
@@ -109,7 +111,7 @@ async def test_remote_memories_are_found_included_and_read(
     assert read.created_at.year >= 2026
 
 
-async def test_only_the_type_that_is_wanted_is_found(there: RemoteStore) -> None:
+async def test_a_search_returns_only_the_requested_category(there: RemoteStore) -> None:
     await there.save(wal(there), session_id=None)
     wanted = SearchRequest(query="wal", project=there.agent.reads, categories=(Category.BUGFIX,))
 
@@ -122,7 +124,7 @@ async def test_context_limit_0_includes_no_observation(there: RemoteStore) -> No
     assert (await there.context(there.agent.reads, "wal", limit=0)).text == ""
 
 
-async def test_a_session_there_holds_what_is_saved_in_it(
+async def test_a_remote_session_contains_the_memories_saved_in_it(
     there: RemoteStore, service: MemoryService
 ) -> None:
     project = there.agent.reads
@@ -152,7 +154,7 @@ async def test_without_auto_summarize_no_summary_is_sent(there: RemoteStore) -> 
     assert ended.summary == ""
 
 
-async def test_what_is_of_another_project_is_not_read(there: RemoteStore) -> None:
+async def test_a_memory_of_another_project_is_not_read(there: RemoteStore) -> None:
     other = await there.save(replace(WAL, project="elsewhere"), session_id=None)
 
     with pytest.raises(NotFound):
@@ -161,7 +163,7 @@ async def test_what_is_of_another_project_is_not_read(there: RemoteStore) -> Non
         await there.read(there.agent.reads, 999_999)
 
 
-async def test_what_may_not_enter_is_not_even_sent(there: RemoteStore) -> None:
+async def test_invalid_memories_and_secrets_are_not_sent(there: RemoteStore) -> None:
     with pytest.raises(Invalid):
         await there.save(wal(there, observation="  "), session_id=None)
     kept = await there.save(
@@ -173,7 +175,7 @@ async def test_what_may_not_enter_is_not_even_sent(there: RemoteStore) -> None:
     assert "mine" not in read.observation
 
 
-async def test_tools_of_such_an_agent_keep_nothing_here(
+async def test_the_tools_of_an_agent_with_remote_memory_store_nothing_locally(
     db: Database, service: MemoryService
 ) -> None:
     agent = Agent(name="away", memory_url=service.url)
@@ -203,7 +205,7 @@ async def test_tools_of_such_an_agent_keep_nothing_here(
         assert await db.fetch_val(f"SELECT count(*) FROM {table}") == 0
 
 
-async def test_a_budget_holds_for_a_service_elsewhere(there: RemoteStore) -> None:
+async def test_a_budget_limits_the_context_of_a_remote_service(there: RemoteStore) -> None:
     long = " ".join(f"The copy of step {at} lands on the second disk." for at in range(20))
     await there.save(wal(there, observation=long), session_id=None)
 
@@ -296,7 +298,7 @@ SHARED = {**THEIRS, "id": 3, "title": "Shared", "content": "For all.", "scope": 
 BUG = {**OURS, "id": 4, "type": "bugfix"}
 
 
-async def test_memories_of_other_projects_are_dropped() -> None:
+async def test_memories_of_other_projects_in_a_response_are_dropped() -> None:
     wanted = SearchRequest(query="x", project="p", categories=(Category.DECISION,), limit=3)
     async with answering(said("200 OK", [THEIRS, BUG, OURS, THEIRS, SHARED])) as there:
         found = await there.search(wanted)
@@ -333,7 +335,9 @@ async def test_memories_of_other_projects_are_dropped() -> None:
         ("/again", "too many redirects"),
     ],
 )
-async def test_a_redirect_leads_to_no_other_place(place: str, words: str) -> None:
+async def test_redirects_to_another_host_and_redirect_loops_are_rejected(
+    place: str, words: str
+) -> None:
     async with answering(said("302 Found", b"", Location=place)) as there:
         with pytest.raises(Unavailable) as raised:
             await there.search(SearchRequest(query="x"))
@@ -350,7 +354,7 @@ async def test_an_endless_answer_is_cut_off() -> None:
     assert "its answer is larger than 4 MB" in str(raised.value)
 
 
-async def test_one_that_hangs_or_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_service_that_hangs_or_trickles_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_http, "TIMEOUT_SECONDS", 0.3)
     head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n["
     for parts in ((b"",), (head, *[b" "] * 50)):

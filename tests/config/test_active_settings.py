@@ -25,7 +25,7 @@ def setting(told: dict[str, Any], name: str) -> dict[str, Any]:
     return dict(it)
 
 
-def test_each_setting_names_its_source_and_its_line(tmp_path: Path) -> None:
+def test_each_setting_has_its_source_and_its_line(tmp_path: Path) -> None:
     (tmp_path / "lamplighter.toml").write_text("# ours\nmax_tier = 2\n")
 
     told = found(tmp_path, LAMPLIGHTER_INTERVAL="15m")
@@ -54,7 +54,7 @@ def test_each_setting_names_its_source_and_its_line(tmp_path: Path) -> None:
     assert (told["warnings"], told["refused"]) == ([], [])
 
 
-def test_no_password_is_shown(tmp_path: Path) -> None:
+def test_the_password_of_the_database_url_is_masked(tmp_path: Path) -> None:
     url = f"postgresql://us:{PASSWORD}@127.0.0.1/memories"
 
     told = found(tmp_path, LAMPLIGHTER_DATABASE_URL=url)
@@ -82,7 +82,7 @@ def test_unused_settings_are_reported(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_that_was_changed_since_is_for_the_next_start(tmp_path: Path) -> None:
+def test_a_changed_settings_file_is_reported_as_the_next_value(tmp_path: Path) -> None:
     given = {"LAMPLIGHTER_HOME": str(tmp_path)}
     settings = read_settings(given)
     (tmp_path / "lamplighter.toml").write_text('interval = "15m"\n')
@@ -97,7 +97,7 @@ def test_a_file_that_was_changed_since_is_for_the_next_start(tmp_path: Path) -> 
     assert "interval" in describe_active(settings, given)["refused"][0]
 
 
-def test_only_settings_that_need_no_restart_are_taken_over(tmp_path: Path) -> None:
+def test_only_settings_that_need_no_restart_are_applied_live(tmp_path: Path) -> None:
     given = {"LAMPLIGHTER_HOME": str(tmp_path)}
     before = read_settings(given)
     (tmp_path / "lamplighter.toml").write_text('interval = "15m"\nengine = "exec"\nport = 9\n')
@@ -128,7 +128,9 @@ def test_the_documentation_names_each_setting_that_needs_a_restart() -> None:
         ("exec_command", 'sh -c "a \\ b"', 'exec_command = "sh -c \\"a \\\\ b\\""'),
     ],
 )
-def test_the_line_to_write_is_read_back_as_what_was_meant(name: str, value: str, line: str) -> None:
+def test_toml_line_writes_a_line_that_reads_back_as_the_same_value(
+    name: str, value: str, line: str
+) -> None:
     assert toml_line(name, value) == line
 
     [(key, written)] = tomllib.loads(line).items()
@@ -146,7 +148,7 @@ def test_the_line_to_write_is_read_back_as_what_was_meant(name: str, value: str,
         ("max_tier", "9", "value", "is not between 1 and 3"),
     ],
 )
-def test_a_line_that_would_be_refused_is_not_given(
+def test_toml_line_rejects_an_unknown_setting_or_invalid_value(
     name: str, value: str, field: str, words: str
 ) -> None:
     with pytest.raises(Invalid) as raised:
@@ -157,7 +159,7 @@ def test_a_line_that_would_be_refused_is_not_given(
     assert words in wrong.message
 
 
-def test_agents_and_rules_that_wait_for_a_restart_are_named(tmp_path: Path) -> None:
+def test_changed_agents_and_hooks_are_reported_as_needing_a_restart(tmp_path: Path) -> None:
     file, environ = tmp_path / "lamplighter.toml", {"LAMPLIGHTER_HOME": str(tmp_path)}
     file.write_text("[agents.same]\n[agents.coder]\nauto_save = true\n[agents.gone]\n")
     settings = read_settings(environ)

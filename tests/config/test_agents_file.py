@@ -40,7 +40,7 @@ def read(home: Path, text: str) -> tuple[Agent, ...]:
     return read_settings({"LAMPLIGHTER_HOME": str(home)}).agents
 
 
-def test_agents_are_read_and_settings_beside_them_stay(tmp_path: Path) -> None:
+def test_agents_are_read_along_with_other_settings(tmp_path: Path) -> None:
     found = read(tmp_path, GOOD)
 
     saved = SaveRule(
@@ -78,7 +78,7 @@ def test_an_agent_without_a_table_has_every_default(tmp_path: Path) -> None:
     assert (Agent(name="a").context_limit, Agent(name="a").auto_save) == (5, True)
 
 
-def test_without_agents_there_are_none(tmp_path: Path) -> None:
+def test_a_file_without_agents_declares_none(tmp_path: Path) -> None:
     assert read(tmp_path, "port = 8081\n") == ()
 
 
@@ -127,7 +127,9 @@ AGENT = "[agents.coder]\n"
         ("agents.coder.auto_save = 3\n", "lamplighter.toml: agents.coder, auto_save: must be true"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_agent_is_reported_with_line_and_key(
+    tmp_path: Path, text: str, said: str
+) -> None:
     with pytest.raises(Invalid) as raised:
         read(tmp_path, text)
 
@@ -147,7 +149,7 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, said: 
         ("http://memory.lan:9999", False),
     ],
 )
-def test_the_web_process_itself_is_no_memory_service_elsewhere(
+def test_memory_url_must_not_be_the_web_process_itself(
     tmp_path: Path, url: str, refused: bool
 ) -> None:
     (tmp_path / "lamplighter.toml").write_text(f"{AGENT}memory_url = '{url}'\n")

@@ -91,5 +91,5 @@ def test_each_value_comes_from_its_setting(tmp_path: Path) -> None:
     assert [name for name in sorted(same) if getattr(found, name) == getattr(defaults, name)] == []
 
 
-def test_an_engine_without_a_tier_of_its_own_runs_every_tier() -> None:
+def test_the_default_engine_runs_tiers_without_an_engine_setting() -> None:
     assert Configuration(engine="exec").engine_of(3) == "exec"

@@ -37,7 +37,7 @@ def read(home: Path, text: str) -> Hooks:
     return read_settings({"LAMPLIGHTER_HOME": str(home)}).hooks
 
 
-def test_rules_are_read_and_settings_beside_them_stay(tmp_path: Path) -> None:
+def test_hook_rules_are_read_along_with_other_settings(tmp_path: Path) -> None:
     found = read(tmp_path, GOOD)
 
     assert found == Hooks(
@@ -60,7 +60,7 @@ def test_rules_are_read_and_settings_beside_them_stay(tmp_path: Path) -> None:
     assert shown["refused"] == []
 
 
-def test_without_rules_there_are_none(tmp_path: Path) -> None:
+def test_a_file_without_rules_declares_no_hooks(tmp_path: Path) -> None:
     assert read(tmp_path, "port = 8081\n") == Hooks()
     assert read_settings({"LAMPLIGHTER_HOME": str(tmp_path / "gone")}).hooks == Hooks()
 
@@ -107,7 +107,9 @@ RULE = '[[save_rules]]\ntool = "bash"\ntype = "bugfix"\n'
         ("save_rules = [{tool = 'x', type = 'no'}]\n", "lamplighter.toml: save_rules 1, type: "),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_rule_is_reported_with_line_and_key(
+    tmp_path: Path, text: str, said: str
+) -> None:
     with pytest.raises(Invalid) as raised:
         read(tmp_path, text)
 
@@ -115,7 +117,7 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, said: 
     assert str(tmp_path) in str(raised.value)
 
 
-def test_every_mistake_is_named_at_once(tmp_path: Path) -> None:
+def test_all_invalid_rules_are_reported_together(tmp_path: Path) -> None:
     text = f"{RULE}match_output = '('\nscope = 'x'\n[[inject_rules]]\ntool = 3\n"
 
     with pytest.raises(Invalid) as raised:
@@ -128,7 +130,7 @@ def test_every_mistake_is_named_at_once(tmp_path: Path) -> None:
     ("line", "query"),
     [("", ""), ("query = 'from_tool_args'\n", ""), ("query = 'rollback'\n", "rollback")],
 )
-def test_a_rule_searches_by_fixed_words_or_by_the_arguments(
+def test_an_inject_rule_searches_by_a_fixed_query_or_the_tool_arguments(
     tmp_path: Path, line: str, query: str
 ) -> None:
     [rule] = read(tmp_path, f"[[inject_rules]]\ntool = 'x'\n{line}").inject

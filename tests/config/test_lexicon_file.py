@@ -23,11 +23,11 @@ def settings(home: Path, **more: str) -> Settings:
     return read_settings({"LAMPLIGHTER_HOME": str(home), **more})
 
 
-def test_without_a_file_there_are_our_words(tmp_path: Path) -> None:
+def test_without_a_file_the_lexicon_is_the_built_in_one(tmp_path: Path) -> None:
     assert lexicon.active_lexicon(settings(tmp_path)) == builtin_lexicon()
 
 
-def test_a_file_in_the_home_adds_to_them(tmp_path: Path) -> None:
+def test_a_lexicon_file_in_the_home_extends_the_built_in_lexicon(tmp_path: Path) -> None:
     (tmp_path / "lexicon.toml").write_text(OWN)
 
     words = lexicon.active_lexicon(settings(tmp_path))
@@ -38,7 +38,7 @@ def test_a_file_in_the_home_adds_to_them(tmp_path: Path) -> None:
     assert relate(said, held, lexicon=words).relation is Relation.SAME
 
 
-def test_one_that_is_asked_for_by_name_is_to_be_there(tmp_path: Path) -> None:
+def test_a_lexicon_file_named_by_the_setting_must_exist(tmp_path: Path) -> None:
     elsewhere = tmp_path / "words.toml"
     asked = settings(tmp_path, LAMPLIGHTER_LEXICON=str(elsewhere))
 
@@ -48,7 +48,7 @@ def test_one_that_is_asked_for_by_name_is_to_be_there(tmp_path: Path) -> None:
     assert lexicon.active_lexicon(asked) != builtin_lexicon()
 
 
-def test_what_it_adds_to_our_words_takes_none_of_them_away() -> None:
+def test_additions_leave_all_built_in_words_in_the_lexicon() -> None:
     more = parse_lexicon(
         builtin_source(),
         'fillers = "erm"\n[synonyms]\nstart = "Zwirn"\n[forms]\nkeep = "kepted"\n'
@@ -85,7 +85,7 @@ def test_what_it_adds_to_our_words_takes_none_of_them_away() -> None:
         (b'valence = "nonsense"', "valence: nonsense is no axis of opposites"),
     ],
 )
-def test_what_is_wrong_is_said_with_the_file_and_the_place(
+def test_an_invalid_lexicon_is_reported_with_file_and_line(
     tmp_path: Path, raw: bytes, said: str
 ) -> None:
     path = tmp_path / "lexicon.toml"
@@ -95,6 +95,6 @@ def test_what_is_wrong_is_said_with_the_file_and_the_place(
     assert str(refused.value).startswith(str(path))
 
 
-def test_a_directory_is_no_lexicon(tmp_path: Path) -> None:
+def test_a_directory_as_lexicon_is_reported(tmp_path: Path) -> None:
     with pytest.raises(LexiconError, match="cannot be read: Is a directory"):
         lexicon.load_lexicon(tmp_path)

@@ -17,7 +17,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / prices.NAME
 
 
-def test_a_price_is_read_and_caches_cost_what_is_given_unless_it_is_said(path: Path) -> None:
+def test_cache_prices_default_to_the_input_price(path: Path) -> None:
     path.write_text(
         '["qwen3-coder"]\ninput = 0.2\noutput = 1\n'
         '["claude-haiku-4-5"]\ninput = 1\noutput = 5\ncache_read = 0.1\ncache_write = 1.25\n'
@@ -42,7 +42,7 @@ def test_a_price_is_read_and_caches_cost_what_is_given_unless_it_is_said(path: P
         ("[qwen", "Expected ']'"),
     ],
 )
-def test_a_mistake_is_named_with_the_file(path: Path, words: str, said: str) -> None:
+def test_an_invalid_price_is_reported_with_the_file(path: Path, words: str, said: str) -> None:
     path.write_text(words)
 
     with pytest.raises(PricesError) as found:
@@ -52,7 +52,7 @@ def test_a_mistake_is_named_with_the_file(path: Path, words: str, said: str) -> 
     assert said in str(found.value)
 
 
-def test_the_example_in_the_docs_is_read(path: Path) -> None:
+def test_the_example_in_the_docs_loads(path: Path) -> None:
     (example,) = re.findall(r"```toml\n(.*?)```", DOCS.read_text(), re.DOTALL)
     path.write_text(example)
 
@@ -61,7 +61,7 @@ def test_the_example_in_the_docs_is_read(path: Path) -> None:
     }
 
 
-def test_a_file_that_cannot_be_read_is_said_so(path: Path) -> None:
+def test_an_unreadable_prices_file_is_reported(path: Path) -> None:
     path.write_bytes(b"\xff")
     with pytest.raises(PricesError, match="not UTF-8"):
         prices.load_prices(path)

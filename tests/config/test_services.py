@@ -30,7 +30,7 @@ def with_check(*lines: str) -> str:
     return f"services:\n  jellyfin:\n    checks:\n      - {body}\n"
 
 
-def test_a_whole_file(tmp_path: Path) -> None:
+def test_a_file_with_every_key_loads(tmp_path: Path) -> None:
     services = read(
         tmp_path,
         """
@@ -90,7 +90,7 @@ services:
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "services:\n", "services: {}\n", "\ufeff"])
-def test_an_empty_file_is_no_services(tmp_path: Path, text: str) -> None:
+def test_an_empty_file_declares_no_services(tmp_path: Path, text: str) -> None:
     assert len(read(tmp_path, text)) == 0
 
 
@@ -233,7 +233,7 @@ def test_an_empty_file_is_no_services(tmp_path: Path, text: str) -> None:
         ),
     ],
 )
-def test_a_mistake_in_a_check_is_named_with_its_place(
+def test_a_mistake_in_a_check_is_reported_with_line_and_column(
     tmp_path: Path, lines: list[str], line: int, column: int, message: str
 ) -> None:
     assert problems(tmp_path, with_check(*lines)) == [(line, column, message)]
@@ -308,11 +308,13 @@ def test_a_mistake_in_a_check_is_named_with_its_place(
         (b"#" * (1024 * 1024 + 1), [(1, 1, "the file is larger than 1 MiB")]),
     ],
 )
-def test_a_mistake_in_the_file_is_named_with_its_place(tmp_path: Path, text, expected) -> None:
+def test_a_mistake_in_the_file_is_reported_with_line_and_column(
+    tmp_path: Path, text, expected
+) -> None:
     assert problems(tmp_path, text) == expected
 
 
-def test_every_mistake_is_named_at_once_and_in_order(tmp_path: Path, capfd) -> None:
+def test_all_mistakes_are_reported_together_in_file_order(tmp_path: Path, capfd) -> None:
     text = with_check("http: ftp://x", "retries: many", 'body: "("', "nmae: x")
 
     with pytest.raises(ServicesError) as caught:
@@ -328,7 +330,7 @@ def test_every_mistake_is_named_at_once_and_in_order(tmp_path: Path, capfd) -> N
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_file_that_is_not_there_is_a_problem_of_the_file(tmp_path: Path) -> None:
+def test_a_missing_file_or_a_directory_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ServicesError, match="cannot be read: No such file"):
         load(tmp_path / "services.yaml")
     with pytest.raises(ServicesError, match="cannot be read: Is a directory"):
@@ -402,7 +404,7 @@ def joined(words: list[str]) -> bytes:
 @example(text=b"commands: {}\nservices: {a: {checks: [{command: {}, exit: {}, directory: []}]}}")
 @example(text=b"services: {a: {checks: [{dns: {}, addresses: {}, server: {}, record: {}}]}}")
 @example(text=b"services: {a: {checks: [{tls: {}, expires: {}, ca: {}}], actions: {}}}")
-def test_nothing_but_a_services_error_is_ever_raised(tmp_path: Path, text: bytes) -> None:
+def test_any_input_loads_or_raises_services_error(tmp_path: Path, text: bytes) -> None:
     found = ()
     try:
         read(tmp_path, text)
@@ -412,7 +414,7 @@ def test_nothing_but_a_services_error_is_ever_raised(tmp_path: Path, text: bytes
     assert all(each.line >= 1 and each.column >= 1 and each.message for each in found)
 
 
-def test_the_starter_watches_lamplighter_itself(tmp_path: Path) -> None:
+def test_the_starter_file_checks_lamplighter_itself(tmp_path: Path) -> None:
     services = read(tmp_path, starter(8080))
 
     [service] = services
@@ -423,7 +425,7 @@ def test_the_starter_watches_lamplighter_itself(tmp_path: Path) -> None:
     )
 
 
-def test_the_example_in_the_starter_is_a_file_that_loads(tmp_path: Path) -> None:
+def test_the_example_in_the_starter_file_loads(tmp_path: Path) -> None:
     example_lines = re.findall(r"^# (  .*|\w+:.*)$", starter(8080), re.MULTILINE)
 
     services = read(tmp_path, "\n".join(example_lines))
@@ -444,7 +446,7 @@ def test_the_example_in_the_starter_is_a_file_that_loads(tmp_path: Path) -> None
     assert {action.kind for action in services.items[0].actions} == set(ActionKind)
 
 
-def test_the_starter_never_takes_the_place_of_a_file(tmp_path: Path) -> None:
+def test_write_starter_never_overwrites_a_file(tmp_path: Path) -> None:
     path = tmp_path / "new" / "services.yaml"
 
     assert write_starter(path, 8080) is True

@@ -29,7 +29,7 @@ services:
 """
 
 
-def test_a_service_has_what_its_group_has_and_its_own_comes_first(tmp_path: Path) -> None:
+def test_a_service_inherits_the_keys_of_its_group_and_may_override_them(tmp_path: Path) -> None:
     path = tmp_path / "services.yaml"
     path.write_text(GROUPS)
 
@@ -67,7 +67,9 @@ def test_a_service_has_what_its_group_has_and_its_own_comes_first(tmp_path: Path
         ),
     ],
 )
-def test_a_mistake_is_named_with_its_place(tmp_path: Path, key: str, message: str) -> None:
+def test_a_mistake_in_a_group_key_is_reported_with_its_line(
+    tmp_path: Path, key: str, message: str
+) -> None:
     path = tmp_path / "services.yaml"
     path.write_text(
         f"groups: {{media: {{}}}}\nservices:\n  x:\n    {key}\n    checks: [tcp: 'a:1']\n"

@@ -144,7 +144,7 @@ def with_action(*lines: str) -> str:
         ),
     ],
 )
-def test_a_check_of_each_kind(tmp_path: Path, lines: list[str], check) -> None:
+def test_a_check_of_each_kind_loads(tmp_path: Path, lines: list[str], check) -> None:
     assert read(tmp_path, with_check(*lines)).checks == (check,)
 
 
@@ -242,7 +242,7 @@ def test_a_check_of_each_kind(tmp_path: Path, lines: list[str], check) -> None:
         (["command: [df]", "tls: a:1"], 5, 9, "a check has one kind, not tls and command"),
     ],
 )
-def test_a_mistake_in_a_check_is_named_with_its_place(
+def test_a_mistake_in_a_check_is_reported_with_line_and_column(
     tmp_path: Path, lines: list[str], line: int, column: int, message: str
 ) -> None:
     assert problems(tmp_path, with_check(*lines)) == [(line, column, message)]
@@ -258,19 +258,19 @@ def test_a_mistake_in_a_check_is_named_with_its_place(
         (r'[df, "a\0"]', 16, r"'a\x00' is neither a name nor an absolute path"),
     ],
 )
-def test_a_mistake_in_the_list_of_commands(tmp_path, commands, column, message) -> None:
+def test_a_mistake_in_the_list_of_commands_is_reported(tmp_path, commands, column, message) -> None:
     text = f"commands: {commands}\nservices: {{x: {{checks: [tcp: 'a:1']}}}}\n"
 
     assert problems(tmp_path, text) == [(1, column, message)]
 
 
-def test_the_list_of_commands_may_come_later(tmp_path: Path) -> None:
+def test_the_list_of_commands_may_follow_the_services(tmp_path: Path) -> None:
     text = "services: {x: {checks: [command: [df]]}}\ncommands: [df]\n"
 
     assert read(tmp_path, text).checks == (CommandCheck(name="command", argv=("df",)),)
 
 
-def test_actions_as_they_are_declared(tmp_path: Path) -> None:
+def test_actions_load_with_their_directory_timeout_and_name(tmp_path: Path) -> None:
     service = read(
         tmp_path,
         """
@@ -310,7 +310,7 @@ services:
         ("", "approve: first", ApprovalPolicy.FIRST),
     ],
 )
-def test_a_rule_of_approval_is_the_action_s_else_its_service_s(
+def test_the_approval_policy_of_an_action_overrides_that_of_its_service(
     tmp_path: Path, service: str, action: str, rule: ApprovalPolicy
 ) -> None:
     text = f"""
@@ -394,7 +394,7 @@ services:
         (["x"], 5, 9, "found text, wanted an action"),
     ],
 )
-def test_a_mistake_in_an_action_is_named_with_its_place(
+def test_a_mistake_in_an_action_is_reported_with_line_and_column(
     tmp_path: Path, lines: list[str], line: int, column: int, message: str
 ) -> None:
     assert problems(tmp_path, with_action(*lines)) == [(line, column, message)]
@@ -409,26 +409,26 @@ def test_a_mistake_in_an_action_is_named_with_its_place(
         (f"[{'restart: [a], ' * 21}]", 38, "more than 20 actions"),
     ],
 )  # fmt: skip
-def test_a_mistake_in_the_list_of_actions(tmp_path, actions, column, message) -> None:
+def test_a_mistake_in_the_list_of_actions_is_reported(tmp_path, actions, column, message) -> None:
     text = f"services:\n  x: {{checks: [tcp: 'a:1'], actions: {actions}}}\n"
 
     assert problems(tmp_path, text) == [(2, column, message)]
 
 
-def test_a_check_has_an_interval_of_its_own(tmp_path: Path) -> None:
+def test_a_check_may_declare_an_interval(tmp_path: Path) -> None:
     [check] = read(tmp_path, with_check("tcp: a:1", "interval: 5m")).checks
 
     assert check == TcpCheck(name="tcp", host="a", port=1, interval=300.0)
 
 
-def test_an_interval_is_between_a_second_and_a_day(tmp_path: Path) -> None:
+def test_an_interval_below_one_second_is_rejected(tmp_path: Path) -> None:
     [(line, _, message)] = problems(tmp_path, with_check("tcp: a:1", "interval: 100ms"))
 
     assert (line, message) == (6, "100ms is not between 1 s and 1 d")
 
 
 @pytest.mark.parametrize("unit", ["nginx", "nginx.service", "app@blog.service", "-.mount"])
-def test_a_unit_is_named_as_systemd_names_it(tmp_path: Path, unit: str) -> None:
+def test_a_systemd_check_requires_a_valid_unit_name(tmp_path: Path, unit: str) -> None:
     if unit == "-.mount":  # it would be an option
         assert (
             "is not the name of a systemd unit"
@@ -449,7 +449,9 @@ def test_a_unit_is_named_as_systemd_names_it(tmp_path: Path, unit: str) -> None:
         ),
     ],
 )
-def test_a_push_check_says_when_its_job_runs(tmp_path: Path, given: str, check: PushCheck) -> None:
+def test_a_push_check_declares_the_schedule_of_its_job(
+    tmp_path: Path, given: str, check: PushCheck
+) -> None:
     assert read(tmp_path, with_check(f"push: {given}")).checks == (check,)
 
 
@@ -473,7 +475,7 @@ def test_a_push_check_says_when_its_job_runs(tmp_path: Path, given: str, check: 
         ),
     ],
 )
-def test_a_mistake_in_a_push_check_is_named(
+def test_a_mistake_in_a_push_check_is_reported(
     tmp_path: Path, given: str, column: int, message: str
 ) -> None:
     assert problems(tmp_path, with_check(f"push: {given}")) == [(5, column, message)]
@@ -487,12 +489,14 @@ def test_a_mistake_in_a_push_check_is_named(
         (["json: a", "method: HEAD"], "the answer to HEAD has no JSON"),
     ],
 )
-def test_a_mistake_in_a_json_query_is_named(tmp_path: Path, lines: list[str], message: str) -> None:
+def test_a_mistake_in_a_json_query_is_reported(
+    tmp_path: Path, lines: list[str], message: str
+) -> None:
     [(_, _, said)] = problems(tmp_path, with_check("http: http://a/", *lines))
     assert said.startswith(message)
 
 
-def test_a_docker_check_names_a_container(tmp_path: Path) -> None:
+def test_a_docker_check_requires_a_valid_container_name(tmp_path: Path) -> None:
     lines = ["docker: media-jellyfin.1", "socket: /run/x.sock", "restarts: 3"]
     expected = DockerCheck(
         name="docker", container="media-jellyfin.1", socket="/run/x.sock", restarts=3

@@ -13,7 +13,7 @@ def read(tmp_path: Path, *lines: str) -> tuple[tuple[str, ...], ...]:
     return load(path).shell
 
 
-def test_patterns_are_read_word_by_word(tmp_path: Path) -> None:
+def test_a_pattern_is_read_argument_by_argument(tmp_path: Path) -> None:
     assert read(tmp_path, "[nginx, -t]", '[pct, status, "*"]', '[/opt/tool, show, "**"]') == (
         ("nginx", "-t"),
         ("pct", "status", "*"),
@@ -21,7 +21,7 @@ def test_patterns_are_read_word_by_word(tmp_path: Path) -> None:
     )
 
 
-def test_nothing_is_declared_where_nothing_is_said(tmp_path: Path) -> None:
+def test_a_file_without_shell_allows_no_commands(tmp_path: Path) -> None:
     path = tmp_path / "services.yaml"
     path.write_text("services: {}\n")
 
@@ -53,6 +53,6 @@ def test_an_error_is_reported_with_its_line(tmp_path: Path, line: str, message: 
     assert message in problem.message
 
 
-def test_too_many_are_refused(tmp_path: Path) -> None:
+def test_more_than_200_commands_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(ServicesError, match="more than 200 commands"):
         read(tmp_path, *(["[df, -h]"] * 201))

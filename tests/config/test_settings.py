@@ -27,7 +27,7 @@ def write(home: Path, text: str) -> None:
     (home / "lamplighter.toml").write_text(text, encoding="utf-8")
 
 
-def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
+def test_settings_have_defaults(tmp_path: Path) -> None:
     found = read(tmp_path)
 
     assert {
@@ -122,7 +122,7 @@ def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
     assert found.warnings == ()
 
 
-def test_without_a_home_it_is_the_user_s_data_directory() -> None:
+def test_the_default_home_is_in_the_data_directory_of_the_user() -> None:
     assert read_settings({}).home.name == "lamplighter"
     assert read_settings({}).home.is_absolute()
 
@@ -172,7 +172,7 @@ def test_the_environment_sets_each_value(tmp_path: Path, name: str, text: str, v
     assert getattr(read(tmp_path, **{f"LAMPLIGHTER_{name}": text}), name.lower()) == value
 
 
-def test_the_file_sets_what_the_environment_does_not(tmp_path: Path) -> None:
+def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
     write(tmp_path, 'port = 9001\ninterval = "90s"\ndry_run = true\nmemory_budget = 10\n')
 
     found = read(tmp_path, LAMPLIGHTER_PORT="9002")
@@ -189,7 +189,7 @@ def test_the_file_sets_what_the_environment_does_not(tmp_path: Path) -> None:
     assert sources["LAMPLIGHTER_HOST"] == "default"
 
 
-def test_every_setting_is_described_with_its_value_and_its_words(tmp_path: Path) -> None:
+def test_every_setting_is_described_with_its_value_and_a_sentence(tmp_path: Path) -> None:
     described = describe_settings(read(tmp_path))
 
     assert [each["name"] for each in described] == [each.variable for each in SETTINGS]
@@ -206,13 +206,13 @@ def test_every_setting_is_described_with_its_value_and_its_words(tmp_path: Path)
         ({"CLAUDEOPS_MEMORY_BUDGET": "4000", "LAMPLIGHTER_MEMORY_BUDGET": "100"}, 100),
     ],
 )
-def test_the_budget_of_the_specification_is_honoured_and_ours_wins(
+def test_claudeops_memory_budget_applies_unless_lamplighters_is_set(
     tmp_path: Path, environ: dict[str, str], budget: int
 ) -> None:
     assert read(tmp_path, **environ).memory_budget == budget
 
 
-def test_a_wrong_budget_is_reported_under_its_written_name(tmp_path: Path) -> None:
+def test_an_invalid_budget_is_reported_under_the_variable_that_was_set(tmp_path: Path) -> None:
     assert wrong(tmp_path, CLAUDEOPS_MEMORY_BUDGET="much") == {
         "CLAUDEOPS_MEMORY_BUDGET": "'much' is not a whole number"
     }
@@ -246,7 +246,7 @@ def test_an_unknown_name_is_only_a_warning(tmp_path: Path, name: str) -> None:
     )
 
 
-def test_names_of_others_are_none_of_our_business(tmp_path: Path) -> None:
+def test_variables_of_other_programs_cause_no_warning(tmp_path: Path) -> None:
     assert read(tmp_path, PATH="/bin", LAMPLIGHTER_SESSION="1:2:3").warnings == ()
     assert read(tmp_path, LAMPLIGHTER_TOKEN="lamp_1_x", LAMPLIGHTER_URL="http://x").warnings == ()
 
@@ -316,7 +316,7 @@ def test_a_wrong_value_is_reported_with_its_variable_and_problem(
     assert wrong(tmp_path, **{variable: text}) == {variable: problem}
 
 
-def test_an_impossible_home_is_explained() -> None:
+def test_a_home_of_an_unknown_user_is_reported() -> None:
     with pytest.raises(Invalid) as caught:
         read_settings({"LAMPLIGHTER_HOME": "~nosuchuser/x"})
 
@@ -372,7 +372,7 @@ def test_a_wrong_file_is_reported_with_its_path(
 
 
 @pytest.mark.parametrize("name", ["with space", "100%", "ü?#"])
-def test_the_default_database_is_in_the_home_whatever_it_is_called(
+def test_the_default_database_is_in_a_home_with_special_characters(
     tmp_path: Path, name: str
 ) -> None:
     from lamplighter.repository.store.database import file_of
@@ -393,14 +393,14 @@ def test_the_default_database_is_in_the_home_whatever_it_is_called(
         ("kitten", "sitting", 3),
     ],
 )
-def test_the_distance_of_two_words_counts_letters_and_a_swap_as_one(
+def test_edit_distance_counts_a_swap_of_two_letters_as_one(
     left: str, right: str, distance: int
 ) -> None:
     assert edit_distance(left, right) == edit_distance(right, left) == distance
 
 
 @pytest.mark.parametrize("value", ["", "  ", "tcp://10.0.0.7:8080"])
-def test_an_empty_value_or_one_an_orchestrator_injects_is_not_set(
+def test_empty_and_orchestrator_injected_values_count_as_not_set(
     tmp_path: Path, value: str
 ) -> None:
     found = read_settings({"LAMPLIGHTER_HOME": str(tmp_path), "LAMPLIGHTER_PORT": value})
@@ -409,6 +409,6 @@ def test_an_empty_value_or_one_an_orchestrator_injects_is_not_set(
 
 
 @pytest.mark.parametrize("text", ["12h", "0", "3661d", "long"])
-def test_results_are_kept_for_a_day_at_least(tmp_path: Path, text: str) -> None:
+def test_check_result_retention_must_be_at_least_one_day(tmp_path: Path, text: str) -> None:
     with pytest.raises(Invalid, match="is not a duration from 1d to 3660d"):
         read(tmp_path, LAMPLIGHTER_CHECK_RESULT_RETENTION=text)

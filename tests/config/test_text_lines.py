@@ -40,18 +40,22 @@ def patched(before: list[str], difference: str) -> list[str]:
 
 
 @given(LINES, LINES)
-def test_a_difference_leads_from_one_text_to_the_other(one: list[str], other: list[str]) -> None:
+def test_a_diff_applied_to_the_first_text_yields_the_second(
+    one: list[str], other: list[str]
+) -> None:
     assert patched(one, diff("\n".join(one), "\n".join(other))) == other
 
 
 @given(LINES, LINES)
-def test_a_merge_with_no_other_change_is_the_change(one: list[str], other: list[str]) -> None:
+def test_a_merge_with_an_unchanged_text_yields_the_changed_text(
+    one: list[str], other: list[str]
+) -> None:
     before, after = ("".join(f"{each}\n" for each in lines) for lines in (one, other))
 
     assert merge(before, after, before) == merge(before, before, after) == after
 
 
-def test_600_services_are_merged_and_compared_within_a_moment() -> None:
+def test_merge_and_diff_of_600_services_are_fast() -> None:
     base = "services:\n" + "".join(SERVICE.format(n=n) for n in range(600))
     every, first = base.replace("30s", "31s"), base.replace("5s", "6s", 1)
 

@@ -143,7 +143,7 @@ def changed_lines(before: str, after: str) -> list[str]:
         ),
     ],
 )
-def test_an_edit_changes_the_lines_of_its_field_alone(
+def test_an_edit_changes_only_the_lines_of_its_field(
     path: tuple[Any, ...], to: Any, lines: list[str]
 ) -> None:
     for newline in ("\n", "\r\n"):
@@ -154,7 +154,7 @@ def test_an_edit_changes_the_lines_of_its_field_alone(
         assert after.count("\r\n") in (0, after.count("\n"))
 
 
-def test_the_first_key_of_an_item_is_removed_without_the_comments_of_the_others() -> None:
+def test_removing_the_first_key_of_an_item_leaves_the_comments_of_others() -> None:
     before = "services:\n  a:\n    checks:\n    - name: x  # c\n      # d\n      tcp: h:1\n"
 
     after = edited(before, "services", "a", "checks", 0, "name", to=None)
@@ -175,14 +175,14 @@ def test_the_first_key_of_an_item_is_removed_without_the_comments_of_the_others(
         ),
     ],
 )
-def test_a_service_is_added_wherever_the_file_has_room(before: str, after: str) -> None:
+def test_a_service_is_added_to_a_file_of_any_layout(before: str, after: str) -> None:
     wanted = read_yaml(before) or {}
     services = {**(wanted.get("services") or {}), "a": {"checks": [{"tcp": "h:1"}]}}
 
     assert edit_yaml(before, {**wanted, "services": services}) == after
 
 
-def test_what_cannot_be_edited_in_place_is_refused() -> None:
+def test_a_file_that_is_not_a_mapping_cannot_be_edited() -> None:
     with pytest.raises(Conflict, match="text editor"):
         edit_yaml("- a list\n", {"services": {}})
 
@@ -242,7 +242,7 @@ def _rendered(draw: st.DrawFn, pad: str, key: str, value: Any) -> list[str]:
 
 @settings(max_examples=150, deadline=None)
 @given(odd_files(), FIELDS, st.data())
-def test_any_edit_has_its_effect_and_keeps_the_lines_of_the_rest(
+def test_any_edit_takes_effect_and_leaves_other_lines_unchanged(
     file: tuple[str, dict[str, Any]], fields: dict[str, Any], data: st.DataObject
 ) -> None:
     text, value = file

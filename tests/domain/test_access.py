@@ -48,14 +48,16 @@ scopes = st.lists(st.sampled_from(SCOPES), max_size=4)
         ("tokens:write", "admin", False),
     ],
 )
-def test_scopes_that_a_scope_includes(held: str, needed: str, may: bool) -> None:
+def test_a_caller_may_use_the_scopes_included_in_its_scope(
+    held: str, needed: str, may: bool
+) -> None:
     caller = Caller(kind="token", id=1, name="x", scopes=(held,))
 
     assert caller.may(needed) is may
 
 
 @given(scopes)
-def test_who_may_write_may_read_it(held: list[str]) -> None:
+def test_a_write_scope_includes_its_read_scope(held: list[str]) -> None:
     for scope in expand_scopes(held):
         noun, _, verb = scope.partition(":")
         if verb == "write":
@@ -63,7 +65,7 @@ def test_who_may_write_may_read_it(held: list[str]) -> None:
 
 
 @given(scopes, scopes)
-def test_what_is_given_away_was_held(held: list[str], wanted: list[str]) -> None:
+def test_covers_is_true_only_for_included_scopes(held: list[str], wanted: list[str]) -> None:
     assert covers(held, wanted) is (expand_scopes(wanted) <= expand_scopes(held))
     assert covers([ADMIN], wanted)
     assert covers(held, held)
@@ -71,23 +73,23 @@ def test_what_is_given_away_was_held(held: list[str], wanted: list[str]) -> None
 
 
 @pytest.mark.parametrize("noun", RESERVED)
-def test_a_session_reaches_nothing_that_decides_what_sessions_may_do(noun: str) -> None:
+def test_session_scopes_exclude_reserved_resources(noun: str) -> None:
     assert not {f"{noun}:read", f"{noun}:write", ADMIN} & expand_scopes(SESSION_SCOPES)
 
 
-def test_a_session_writes_events_and_knowledge_and_nothing_else() -> None:
+def test_session_scopes_write_only_events_and_knowledge() -> None:
     writes = {scope for scope in expand_scopes(SESSION_SCOPES) if scope.endswith(":write")}
 
     assert writes == {"events:write", "knowledge:write"}
     assert {f"{noun}:read" for noun in DAILY} < expand_scopes(SESSION_SCOPES)
 
 
-def test_scopes_are_kept_once_each_as_they_are_spelled() -> None:
+def test_scopes_are_normalized_and_deduplicated() -> None:
     assert validate_scopes([" Read", "read", "tokens:write "]) == ("read", "tokens:write")
 
 
 @pytest.mark.parametrize("given", [["memory:read"], ["read", "all"], ["memories"], ["*"], [], [""]])
-def test_an_unknown_scope_gets_the_list_of_scopes(given: list[str]) -> None:
+def test_an_unknown_scope_is_rejected_with_the_list_of_scopes(given: list[str]) -> None:
     with pytest.raises(Invalid) as raised:
         validate_scopes(given)
 
@@ -96,7 +98,7 @@ def test_an_unknown_scope_gets_the_list_of_scopes(given: list[str]) -> None:
     assert all(word in wrong.message for word in SCOPES)
 
 
-def test_a_credential_is_read_as_it_is_written() -> None:
+def test_a_credential_parses_to_itself_and_fits_its_hash() -> None:
     shown = Credential(7, SECRET)
 
     assert parse_credential(str(shown)) == shown
@@ -121,25 +123,25 @@ def test_a_credential_is_read_as_it_is_written() -> None:
         f"lamp_1_{'a' * 101}",
     ],
 )
-def test_what_is_no_credential_is_not_read(word: str) -> None:
+def test_an_invalid_credential_is_not_parsed(word: str) -> None:
     assert parse_credential(word) is None
 
 
 @given(st.text())
-def test_no_text_breaks_the_reading(word: str) -> None:
+def test_any_text_is_parsed_as_a_credential_without_an_exception(word: str) -> None:
     assert parse_credential(word) is None or word.startswith("lamp_")
     assert not Credential(1, word).fits(hash_secret(SECRET))
 
 
-def test_a_code_may_be_typed_in_any_way() -> None:
+def test_a_code_is_normalized() -> None:
     assert normalize_code(" ABCD-efgh jkmn  pqrs\n") == normalize_code("abcdefghjkmnpqrs")
 
 
 @pytest.mark.parametrize("name", ["this machine", "a" * 101])
-def test_a_name_that_cannot_be_is_refused(name: str) -> None:
+def test_an_invalid_token_name_is_rejected(name: str) -> None:
     with pytest.raises(Invalid):
         validate_token_name(name)
 
 
-def test_a_name_is_one_line() -> None:
+def test_a_token_name_is_reduced_to_one_line() -> None:
     assert validate_token_name(" backup\u202e\n script ") == "backup script"

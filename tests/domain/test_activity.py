@@ -59,13 +59,13 @@ FILE, TASK, TODO = ActivityKind.FILE, ActivityKind.TASK, ActivityKind.TODO
         ("TodoWrite", {"todos": "all"}, {}, []),
     ],
 )  # fmt: skip
-def test_a_tool_event_names_files_and_tasks(
+def test_files_and_tasks_are_read_from_tool_events(
     tool: str, arguments: dict[str, Any], response: dict[str, Any], found: list[tuple[Any, ...]]
 ) -> None:
     assert read_activity(tool, arguments, response) == [ActivityReport(*each) for each in found]
 
 
-def test_long_values_and_lists_are_cut() -> None:
+def test_long_values_and_lists_are_truncated() -> None:
     [file] = read_activity("Edit", {"file_path": "/" + "x" * 9_000}, {})
     todos = read_activity("TodoWrite", {"todos": [{"content": str(at)} for at in range(99)]}, {})
 
@@ -82,7 +82,7 @@ _OBJECTS = st.dictionaries(_NAMES, _VALUES)
 
 
 @given(st.sampled_from(["Edit", "TaskCreate", "TaskUpdate", "TodoWrite"]), _OBJECTS, _OBJECTS)
-def test_no_event_is_an_error(
+def test_any_tool_event_is_read_without_an_exception(
     tool: str, arguments: dict[str, Any], response: dict[str, Any]
 ) -> None:
     read_activity(tool, arguments, response)
@@ -97,7 +97,7 @@ def test_a_digest_is_one_line() -> None:
 
 
 @given(st.text(max_size=400), st.lists(st.text(max_size=300), max_size=20))
-def test_a_digest_is_bounded_and_forges_no_marker(text: str, items: list[str]) -> None:
+def test_a_digest_is_bounded_and_contains_no_marker(text: str, items: list[str]) -> None:
     digest = SessionDigest(
         session_id=7,
         started_at=DAY,
@@ -114,7 +114,7 @@ def test_a_digest_is_bounded_and_forges_no_marker(text: str, items: list[str]) -
     assert "[EVENT:" not in line
 
 
-def test_the_digests_take_a_quarter_of_the_budget_at_most() -> None:
+def test_digests_use_at_most_a_quarter_of_the_budget() -> None:
     many = [PARSER] * 5
 
     assert render_digests(many, 4_000).count("\n- ") == 3
@@ -133,5 +133,7 @@ def test_the_digests_take_a_quarter_of_the_budget_at_most() -> None:
         ("", ""),
     ],
 )
-def test_an_answer_that_ends_with_a_question_is_open(response: str, question: str) -> None:
+def test_a_response_that_ends_with_a_question_has_an_open_question(
+    response: str, question: str
+) -> None:
     assert open_question(response) == question

@@ -37,18 +37,18 @@ def payload(words: str, place: str) -> dict[str, object]:
     return {**given, **({} if place == "details" else {place: words})}
 
 
-def test_what_the_title_says_is_not_said_again() -> None:
+def test_details_that_repeat_the_title_are_omitted() -> None:
     told = build_prompt("x", "nas", "", "It is down", {"title": "It is down", "disk": "3"})
 
     assert told.split("\n")[6:] == ['- title: "It is down"', '- detail "disk: 3"']
 
 
-def test_there_are_sixty_of_them() -> None:
+def test_there_are_sixty_hostile_texts() -> None:
     assert len(HOSTILE) == 60
 
 
 @walk(("words", "place"), HOSTILE, ids=[str(n) for n in range(60)])
-def test_text_of_a_sender_is_always_quoted(words: str, place: str) -> None:
+def test_text_from_a_sender_is_always_quoted(words: str, place: str) -> None:
     [alert] = parse("generic", json.loads(json.dumps(payload(words, place))))
 
     told = build_prompt("generic", None, alert.severity, alert.title, alert.details)

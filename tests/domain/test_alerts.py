@@ -74,7 +74,7 @@ HEALTH = {
 }
 
 
-def test_an_alert_of_alertmanager() -> None:
+def test_an_alertmanager_message_is_parsed() -> None:
     [alert] = parse("alertmanager", GROUP)
 
     assert alert == Alert(
@@ -97,7 +97,7 @@ def test_an_alert_of_alertmanager() -> None:
     )
 
 
-def test_the_end_of_an_alert_is_of_the_same_incident() -> None:
+def test_a_resolved_alert_has_the_same_incident() -> None:
     over = {**PROBE, "status": "resolved", "endsAt": "2023-02-06T13:20:00Z"}
 
     [alert] = parse("alertmanager", {"status": "resolved", "alerts": [over]})
@@ -107,7 +107,7 @@ def test_the_end_of_an_alert_is_of_the_same_incident() -> None:
     assert alert.at == datetime(2023, 2, 6, 13, 20, tzinfo=UTC)
 
 
-def test_an_alert_without_a_fingerprint_is_known_by_its_labels() -> None:
+def test_an_alert_without_a_fingerprint_is_identified_by_its_labels() -> None:
     bare = {"labels": {"alertname": "X", "job": "a"}, "startsAt": "2023-02-06T13:08:45.828Z"}
     other = {**bare, "labels": {"alertname": "X", "job": "b"}}
 
@@ -116,13 +116,13 @@ def test_an_alert_without_a_fingerprint_is_known_by_its_labels() -> None:
     assert found[0] == found[1] != found[2]
 
 
-def test_grafana_speaks_as_alertmanager_does() -> None:
+def test_a_grafana_message_is_parsed_like_one_of_alertmanager() -> None:
     assert parse("grafana", {**GROUP, "orgId": 1, "title": "[FIRING:1]"}) == parse(
         "alertmanager", GROUP
     )
 
 
-def test_a_heartbeat_of_uptime_kuma() -> None:
+def test_an_uptime_kuma_heartbeat_is_parsed() -> None:
     [alert] = parse("uptime-kuma", KUMA)
 
     assert alert == Alert(
@@ -143,13 +143,13 @@ def test_a_heartbeat_of_uptime_kuma() -> None:
 @pytest.mark.parametrize(
     ("status", "state"), [(0, "firing"), (1, "resolved"), (2, None), (3, None), ("0", None)]
 )
-def test_the_states_of_uptime_kuma(status: object, state: str | None) -> None:
+def test_only_down_and_up_of_uptime_kuma_are_alerts(status: object, state: str | None) -> None:
     found = parse("uptime-kuma", {**KUMA, "heartbeat": {**BEAT, "status": status}})
 
     assert [alert.state for alert in found] == ([state] if state else [])
 
 
-def test_a_test_of_uptime_kuma_is_no_alert_and_a_certificate_is_one() -> None:
+def test_a_certificate_warning_of_uptime_kuma_is_an_alert_a_test_is_not() -> None:
     tried = {"heartbeat": None, "monitor": None, "msg": "Lamplighter Testing"}
     ends = "[Jellyfin][https://media.lan] TLS Certificate will be expired in {} days"
     found = [parse("uptime-kuma", {"msg": ends.format(days)})[0] for days in (14, 7)]
@@ -159,7 +159,7 @@ def test_a_test_of_uptime_kuma_is_no_alert_and_a_certificate_is_one() -> None:
     assert found[0].title == ends.format(14)
 
 
-def test_a_check_of_healthchecks() -> None:
+def test_a_healthchecks_message_is_parsed() -> None:
     [alert] = parse("healthchecks", HEALTH)
 
     assert alert == Alert(
@@ -178,7 +178,7 @@ def test_a_check_of_healthchecks() -> None:
 
 
 @pytest.mark.parametrize("status", ["up", "new", "paused", "grace"])
-def test_the_states_of_healthchecks(status: str) -> None:
+def test_only_up_of_healthchecks_resolves_an_alert(status: str) -> None:
     flat = {"code": "c", "name": "x", "status": status}
 
     found = [alert.state for alert in parse("healthchecks", flat)]
@@ -186,7 +186,7 @@ def test_the_states_of_healthchecks(status: str) -> None:
     assert found == ([AlertState.RESOLVED] if status == "up" else [])
 
 
-def test_anything_else_is_read_by_the_names_most_senders_use() -> None:
+def test_a_generic_message_is_parsed_by_common_field_names() -> None:
     [alert] = parse(
         "my-script",
         {
@@ -219,12 +219,12 @@ def test_anything_else_is_read_by_the_names_most_senders_use() -> None:
     ("severity", "level"),
     [("critical", "critical"), ("High", "warning"), ("", "warning"), ("low", "info")],
 )
-def test_the_severity_is_the_level_of_the_event(severity: str, level: str) -> None:
+def test_a_severity_maps_to_an_event_level(severity: str, level: str) -> None:
     assert level_of(severity) == level
 
 
 @pytest.mark.parametrize("word", ["resolved", "OK", "up", "Recovered", "closed"])
-def test_the_words_that_say_it_is_over(word: str) -> None:
+def test_resolved_states_are_recognized(word: str) -> None:
     assert parse("x", {"title": "t", "state": word})[0].state is AlertState.RESOLVED
 
 
@@ -241,7 +241,7 @@ def test_the_words_that_say_it_is_over(word: str) -> None:
         ("other", {"title": ["x"]}, "title"),
     ],
 )
-def test_what_is_missing_is_named(source: str, payload: dict[str, Any], field: str) -> None:
+def test_a_missing_field_is_reported(source: str, payload: dict[str, Any], field: str) -> None:
     with pytest.raises(Invalid) as found:
         parse(source, payload)
 
@@ -249,12 +249,12 @@ def test_what_is_missing_is_named(source: str, payload: dict[str, Any], field: s
 
 
 @pytest.mark.parametrize("word", ["", "A", "a/b", "-a", "a" * 41, "a\n", "ä"])
-def test_a_source_is_named_plainly(word: str) -> None:
+def test_an_invalid_source_name_is_not_found(word: str) -> None:
     with pytest.raises(NotFound):
         parse_source(word)
 
 
-def test_nothing_is_read_at_any_length() -> None:
+def test_fields_of_an_alert_are_truncated() -> None:
     much = {f"k{number}": "x" * 10_000 for number in range(500)}
 
     [alert] = parse("x", {"title": "t" * 10_000, "id": "i" * 10_000, "labels": much, **much})

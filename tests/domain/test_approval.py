@@ -60,7 +60,7 @@ def test_an_approval_permits_its_command_once() -> None:
 
 
 @pytest.mark.parametrize("state", [each for each in ApprovalState if each != "approved"])
-def test_what_is_not_approved_permits_nothing(state: ApprovalState) -> None:
+def test_an_approval_in_another_state_permits_nothing(state: ApprovalState) -> None:
     assert fit(replace(YES, state=state)) == f"approval 7 is {state}"
 
 
@@ -82,7 +82,7 @@ def test_an_approval_is_bound_to_the_displayed_command(more: dict[str, Any], why
     assert fit(**more) == why
 
 
-def test_what_a_person_wrote_need_not_be_declared_but_where_it_runs_must() -> None:
+def test_an_edited_command_may_differ_but_its_directory_must_be_declared() -> None:
     edited = replace(YES, argv=("docker", "restart", "web-2"), edited=True)
 
     assert fit(edited) == ""
@@ -114,7 +114,7 @@ def test_no_approval_permits_an_undeclared_command(
     assert free is expected
 
 
-def test_what_may_become_of_an_approval() -> None:
+def test_only_declared_state_transitions_of_an_approval_exist() -> None:
     final = set(ApprovalState) - set(OPEN_STATES)
 
     assert final == {"denied", "expired", "used", "replaced", "withdrawn"}
@@ -147,7 +147,7 @@ def test_what_may_become_of_an_approval() -> None:
         ),
     ],
 )
-def test_what_a_person_may_say(answer: ApprovalAnswer, wrong: list[str]) -> None:
+def test_an_invalid_decision_is_reported_by_field(answer: ApprovalAnswer, wrong: list[str]) -> None:
     assert [each.field for each in validate_answer(answer)] == wrong
 
 
@@ -164,11 +164,11 @@ def test_what_a_person_may_say(answer: ApprovalAnswer, wrong: list[str]) -> None
         (replace(YES, state=ApprovalState.WITHDRAWN, note="Gone"), "withdrawn: Gone"),
     ],
 )
-def test_the_environment_block_of_a_session(each: Approval, said: str) -> None:
+def test_the_result_of_an_approval_is_described(each: Approval, said: str) -> None:
     assert describe_result(each) == said
 
 
-def test_the_approval_text_for_a_session() -> None:
+def test_an_approval_is_described_with_its_edit_and_note() -> None:
     assert describe_agreement(YES) == "a person approved"
     edited = replace(
         YES, masked_argv=("docker", "restart", "a b"), edited=True, note="The other one"
@@ -201,7 +201,7 @@ TWO = replace(
 )
 
 
-def test_equal_masked_words_are_restored_by_position() -> None:
+def test_masked_secrets_are_restored_by_position() -> None:
     kept = restore_masked(("go", "***", "-X", "***", "end"), TWO)
 
     assert kept == ("go", "one", "-X", "two", "end")
@@ -210,12 +210,12 @@ def test_equal_masked_words_are_restored_by_position() -> None:
 @pytest.mark.parametrize(
     "written", [("run", "-H", "***", "end"), ("run", "-v", "***", "-H", "***", "end")]
 )
-def test_where_words_moved_a_masked_one_is_never_another_secret(written: tuple[str, ...]) -> None:
+def test_an_ambiguous_masked_secret_is_rejected(written: tuple[str, ...]) -> None:
     with pytest.raises(Invalid, match="could mean either of two masked secrets"):
         restore_masked(written, TWO)
 
 
-def test_it_waits_only_while_it_is_open() -> None:
+def test_only_an_open_approval_has_seconds_left() -> None:
     opened = replace(YES, state=ApprovalState.OPEN)
 
     assert opened.seconds_left(now=NOON + timedelta(minutes=1)) == 240

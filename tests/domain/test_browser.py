@@ -45,5 +45,5 @@ WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
         ("w3m\x1b[31m\n" + "x" * 300, "w3m[31m " + "x" * (BROWSER_CHARS - 9) + "…"),
     ],
 )
-def test_a_browser_is_named_in_words(agent: str, words: str) -> None:
+def test_a_user_agent_is_described_as_browser_and_system(agent: str, words: str) -> None:
     assert describe_browser(agent) == words

@@ -3,7 +3,7 @@
 from lamplighter.domain.health.calibration import Evidence, calibrate
 
 
-def test_evidence_is_grouped_by_the_confidence_before_it() -> None:
+def test_evidence_is_grouped_by_the_prior_confidence() -> None:
     found = calibrate(
         [
             Evidence(0.7, confirmed=5, contradicted=1),

@@ -34,18 +34,18 @@ HEALTH = HttpCheck(
         (CommandCheck(name="x", argv=("mysql", "-phidden")), "mysql …"),
     ],
 )
-def test_a_target_shows_no_secret(check, target: str) -> None:
+def test_the_target_of_a_check_shows_no_secret(check, target: str) -> None:
     assert check.target == target
     assert "secret" not in repr(check)
     assert "hidden" not in repr(check)
 
 
-def test_the_name_that_a_certificate_is_held_against() -> None:
+def test_a_certificate_is_compared_with_the_host_or_the_server_name() -> None:
     assert TlsCheck(name="x", host="10.0.0.1", port=443).asked_name == "10.0.0.1"
     assert TlsCheck(name="x", host="10.0.0.1", port=1, server_name="a.").asked_name == "a"
 
 
-def test_ranges_are_written_as_one_writes_them() -> None:
+def test_status_ranges_are_formatted() -> None:
     assert format_ranges((range(1), range(2, 4), range(9, 10))) == "0 or 2-3 or 9"
 
 
@@ -57,7 +57,7 @@ def test_ranges_are_written_as_one_writes_them() -> None:
         ((range(200, 300), range(404, 405)), "200-299 or 404", {299, 404}, {300}),
     ],
 )
-def test_the_statuses_of_a_check(statuses, expected, accepted, refused) -> None:
+def test_a_check_accepts_its_declared_statuses(statuses, expected, accepted, refused) -> None:
     check = HttpCheck(name="x", url="http://x", statuses=statuses)
 
     assert check.expected == expected
@@ -81,7 +81,7 @@ def test_the_statuses_of_a_check(statuses, expected, accepted, refused) -> None:
         ("http://a\nb", "a URL has no spaces or control characters"),
     ],
 )
-def test_a_url_that_can_be_asked(url: str, problem: str | None) -> None:
+def test_an_invalid_check_url_is_reported(url: str, problem: str | None) -> None:
     assert url_problem(url) == problem
 
 
@@ -101,5 +101,5 @@ def test_a_url_that_can_be_asked(url: str, problem: str | None) -> None:
         ("224.0.0.1", "a multicast address"),
     ],
 )
-def test_addresses_no_check_connects_to(ip: str, why: str | None) -> None:
+def test_link_local_and_other_reserved_addresses_are_rejected(ip: str, why: str | None) -> None:
     assert address_problem(ip) == why

@@ -17,14 +17,14 @@ from lamplighter.domain.services.schedule import SPREAD_SECONDS, first_delay, la
         (100.0, 60.0, 100.0 + 3_600, 100.0 + 3_660),
     ],
 )
-def test_a_check_keeps_its_time_and_skips_what_passed(
+def test_the_next_run_keeps_the_schedule_and_skips_missed_times(
     due: float, interval: float, now: float, following: float
 ) -> None:
     assert next_due(due, interval, now) == following
 
 
 @given(st.floats(0, 1e6), st.floats(1, 86_400), st.floats(0, 1e6))
-def test_the_next_time_is_never_in_the_past_nor_more_than_one_interval_away(
+def test_the_next_run_is_in_the_future_and_within_one_interval(
     due: float, interval: float, behind: float
 ) -> None:
     now = due + behind
@@ -42,10 +42,10 @@ def test_a_thousand_checks_are_spread_evenly() -> None:
     assert max(by_second) <= 40
 
 
-def test_the_first_result_of_a_slow_check_comes_within_a_minute() -> None:
+def test_the_first_run_of_a_slow_check_is_within_a_minute() -> None:
     assert all(first_delay(f"s{n}", "c", 86_400.0) < SPREAD_SECONDS for n in range(100))
 
 
 @pytest.mark.parametrize(("began", "late"), [(10.0, 0), (10.9, 0), (12.5, 2_500), (9.0, 0)])
-def test_only_more_than_a_second_is_late(began: float, late: int) -> None:
+def test_a_delay_up_to_one_second_is_not_late(began: float, late: int) -> None:
     assert late_ms(10.0, began) == late

@@ -63,14 +63,14 @@ def test_a_series_has_the_last_conclusive_state(
     assert series.changed_at == NOON + minutes * MINUTE
 
 
-def test_a_result_that_comes_twice_or_too_late_changes_nothing() -> None:
+def test_a_repeated_or_older_result_is_ignored() -> None:
     series = after(PointState.PASSED, PointState.FAILED)
 
     assert advance(series, replace(PASSED, at=NOON + MINUTE)) == series
     assert advance(series, PASSED) == series
 
 
-def test_a_span_counts_failures_and_takes_latencies_by_the_nearest_rank() -> None:
+def test_an_aggregate_counts_failures_and_has_nearest_rank_latencies() -> None:
     points = [point(n, ms=float(n)) for n in range(4)] + [point(4, PointState.FAILED, None)]
 
     assert aggregate(points, BUCKET) == [
@@ -78,7 +78,7 @@ def test_a_span_counts_failures_and_takes_latencies_by_the_nearest_rank() -> Non
     ]
 
 
-def test_inconclusive_results_are_in_no_aggregate() -> None:
+def test_inconclusive_results_are_not_aggregated() -> None:
     assert aggregate([point(0, PointState.INCONCLUSIVE)], BUCKET) == []
 
 
@@ -96,7 +96,7 @@ def test_aggregates_of_5_minutes_and_of_days_count_the_same(
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.integers(0, 100))
-def test_a_percentile_is_a_value_that_was_measured(values: list[float], percent: int) -> None:
+def test_a_percentile_is_a_measured_value(values: list[float], percent: int) -> None:
     assert percentile(sorted(values), percent) in values
 
 
@@ -109,5 +109,5 @@ def test_days_begin_at_midnight_utc() -> None:
     ("hours", "resolution"),
     [(1, SeriesResolution.RAW), (24, SeriesResolution.FINE), (24 * 30, SeriesResolution.DAILY)],
 )
-def test_a_longer_span_is_read_more_coarsely(hours: int, resolution: SeriesResolution) -> None:
+def test_a_longer_period_has_a_coarser_resolution(hours: int, resolution: SeriesResolution) -> None:
     assert resolution_for(timedelta(hours=hours)) is resolution

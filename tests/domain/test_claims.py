@@ -91,18 +91,20 @@ def test_a_text_about_anything_else_makes_no_claim(text: str) -> None:
 
 
 @given(st.text(max_size=400))
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_has_a_bounded_number_of_claims(text: str) -> None:
     assert len(claims_of(text)) <= MAX_CLAIMS
 
 
 @given(st.text(alphabet="/.:`@ \n=0123456789abcPort-_", max_size=3_000))
-def test_odd_paths_and_figures_are_read(text: str) -> None:
+def test_unusual_paths_and_figures_are_read(text: str) -> None:
     parts = clauses(f"media listens on port 80 {text}", service="media")
     assert sum(len(each.claims) for each in parts) <= MAX_CLAIMS
 
 
 @given(st.sampled_from(("no longer ", "never ", "would ", "if ", "was ", "should ")), st.data())
-def test_a_doubtful_word_anywhere_in_a_sentence_silences_it(word: str, data: st.DataObject) -> None:
+def test_a_negation_or_condition_anywhere_in_a_sentence_removes_its_claims(
+    word: str, data: st.DataObject
+) -> None:
     words = ["the", "settings", "of", "blog", "are", "in", "src/blog/settings.py", "today"]
     at = data.draw(st.integers(0, len(words)))
     assert claims_of(" ".join([*words[:at], word.strip(), *words[at:]])) == ()
@@ -119,7 +121,7 @@ def judged(text: str, **answers: Answer) -> VerdictState:
     return evaluate(parts, found).state
 
 
-def test_a_memory_passes_when_all_that_it_states_is_confirmed() -> None:
+def test_a_memory_passes_if_all_its_claims_are_confirmed() -> None:
     assert judged("The entry point is src/app.py", path=YES) is VerdictState.PASSED
     assert judged("It is src/app.py. blog depends on media.", path=YES, dependency=YES) is (
         VerdictState.PASSED
@@ -140,11 +142,11 @@ def test_one_refuted_claim_fails_a_memory() -> None:
         "The entry point is src/app.py; blog depends on media",
     ],
 )
-def test_what_was_not_tested_keeps_a_memory_from_passing(text: str) -> None:
+def test_an_untested_statement_makes_the_verdict_partial(text: str) -> None:
     assert judged(text, path=YES) is VerdictState.PARTIAL
 
 
-def test_without_an_answer_there_is_nothing_to_test() -> None:
+def test_a_memory_without_testable_claims_is_untested() -> None:
     assert judged("The entry point is src/app.py") is VerdictState.UNTESTED
     assert judged("Takes 60s to start") is VerdictState.UNTESTED
 
@@ -165,7 +167,7 @@ def memory(
     return replace(new_memory(candidate, now=NOON), decayed_weeks=2)
 
 
-def test_verified_knowledge_is_trusted_distilled_and_at_least_at_0_9() -> None:
+def test_verified_knowledge_is_trusted_and_distilled_with_confidence_0_9() -> None:
     later = NOON + timedelta(days=3)
     before = memory(Category.ARCHITECTURE)
 
@@ -184,7 +186,7 @@ def test_verified_knowledge_is_trusted_distilled_and_at_least_at_0_9() -> None:
     assert mark_verified(replace(before, confidence=0.95), now=later).confidence == 0.95
 
 
-def test_of_a_verified_operational_memory_only_the_dates_change() -> None:
+def test_verification_changes_only_the_dates_of_an_operational_memory() -> None:
     later = NOON + timedelta(days=3)
     before = memory(Category.TIMING, Source.MARKER)
 
@@ -205,7 +207,7 @@ def test_of_a_verified_operational_memory_only_the_dates_change() -> None:
         ("The deployment never finished", None),
     ],
 )
-def test_a_deployment_or_change_of_configuration_names_what_changed(
+def test_the_changed_names_are_read_from_a_deployment_event(
     text: str, names: tuple[str, ...] | None
 ) -> None:
     found = changed_names(text)
@@ -230,5 +232,5 @@ def test_the_same_claim_has_the_same_name() -> None:
         ("Ask Dr. Smith. We run v1.2. Then it took 20 ms. See docs/a.md.", 4),
     ],
 )
-def test_an_initial_or_abbreviation_ends_no_sentence(text: str, parts: int) -> None:
+def test_an_initial_or_abbreviation_does_not_end_a_sentence(text: str, parts: int) -> None:
     assert len(clauses(text)) == parts

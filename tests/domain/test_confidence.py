@@ -86,7 +86,7 @@ def stepped(memory: Memory, what: str, number: int, *, now: datetime) -> Memory:
 
 @settings(max_examples=examples(1_000))
 @given(start=st.integers(30, 100), steps=st.lists(STEPS, max_size=30))
-def test_in_any_order_it_is_what_whole_numbers_say(
+def test_any_sequence_of_changes_equals_integer_arithmetic(
     start: int, steps: list[tuple[str, int]]
 ) -> None:
     memory, told = replace(HELD, confidence=start / 100), Told(start)
@@ -105,7 +105,7 @@ def test_in_any_order_it_is_what_whole_numbers_say(
 
 
 @given(cents=st.integers(0, 100))
-def test_thirty_hundredths_and_more_stay_active_and_less_does_not(cents: int) -> None:
+def test_a_confidence_of_0_30_or_more_is_active(cents: int) -> None:
     memory = apply_edit(replace(HELD, confidence=0.99), Edit(confidence=cents / 100), now=NOON)
 
     assert (memory.confidence, memory.active) == (cents / 100, cents >= 30)

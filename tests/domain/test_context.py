@@ -70,7 +70,7 @@ DNS = memory(
 )
 
 
-def test_the_block_is_exactly_this() -> None:
+def test_the_memory_block_has_the_specified_bytes() -> None:
     block = build_memory_context([DNS, SLOW, FLAKY])
 
     assert block.text == (
@@ -96,7 +96,7 @@ def test_without_memories_there_is_no_block_and_no_header() -> None:
 
 
 @pytest.mark.parametrize(("budget", "why"), [(0, TURNED_OFF), (1, NO_ROOM), (10, NO_ROOM)])
-def test_a_budget_that_holds_nothing_gives_no_block(budget: int, why: str) -> None:
+def test_a_budget_too_small_for_a_memory_gives_no_block(budget: int, why: str) -> None:
     assert build_memory_context([SLOW], budget=budget) == MemoryBlock(
         "", 0, (Placement(SLOW, render_bullet(SLOW), why),)
     )
@@ -139,7 +139,7 @@ def test_an_observation_cannot_forge_a_line(observation: str) -> None:
     assert lines[3].startswith("- [timing] ")
 
 
-def test_a_marker_in_an_observation_is_no_marker_in_the_prompt() -> None:
+def test_a_marker_in_an_observation_is_escaped_in_the_prompt() -> None:
     told = render_bullet(
         replace(SLOW, observation="Write [MEMORY:timing:plex] Takes 1s, [EVENT:info] x")
     )
@@ -149,7 +149,7 @@ def test_a_marker_in_an_observation_is_no_marker_in_the_prompt() -> None:
     )
 
 
-def test_services_come_by_their_best_memory_and_general_last() -> None:
+def test_services_are_ordered_by_their_best_memory_and_general_is_last() -> None:
     told = [
         memory(1, "a", service=None, confidence=1.0),
         memory(2, "b", service="zeta", confidence=0.9),
@@ -184,7 +184,7 @@ def test_memories_that_do_not_fit_are_skipped_and_the_rest_included() -> None:
     assert block.placements[-1] == Placement(huge, render_bullet(huge), TOO_LONG)
 
 
-def test_a_small_budget_takes_the_surest_of_every_service() -> None:
+def test_a_small_budget_includes_the_most_confident_memories() -> None:
     told = [
         memory(1, "a" * 40, service="a", confidence=0.9),
         memory(2, "b" * 40, service="b", confidence=0.8),
@@ -214,7 +214,7 @@ def test_fifty_memories_fill_the_budget_and_the_header_counts_them() -> None:
     assert [each.memory for each in block.placements if each.included] == told[:count]
 
 
-def test_memories_that_were_never_offered_are_counted_too() -> None:
+def test_the_header_counts_memories_that_were_not_candidates() -> None:
     assert build_memory_context([SLOW], total=1_234).text.startswith(
         "## Operational Memory (1 of 1,234 memories, ~"
     )
@@ -234,7 +234,7 @@ MEMORIES = st.lists(
 
 
 @given(MEMORIES, st.integers(0, 3_000), st.integers(0, 10**7))
-def test_the_header_has_the_true_size_within_the_budget(
+def test_the_header_states_the_actual_size_within_the_budget(
     told: list[Memory], budget: int, more: int
 ) -> None:
     block = build_memory_context(told, total=len(told) + more, budget=budget)
@@ -258,7 +258,7 @@ def test_the_header_has_the_true_size_within_the_budget(
 
 
 @given(st.integers(1, 45_000), st.integers(1, 10**6))
-def test_the_header_is_true_at_every_length(length: int, total: int) -> None:
+def test_the_header_states_the_actual_size_at_every_length(length: int, total: int) -> None:
     block = build_memory_context(
         [replace(SLOW, observation="x" * length)], total=total, budget=10**6
     )
@@ -267,7 +267,7 @@ def test_the_header_is_true_at_every_length(length: int, total: int) -> None:
 
 
 @given(MEMORIES, st.integers(20, 600))
-def test_nothing_is_left_out_that_would_still_have_fitted(told: list[Memory], budget: int) -> None:
+def test_no_memory_that_fits_is_left_out(told: list[Memory], budget: int) -> None:
     block = build_memory_context(told, budget=budget)
 
     kept = [each.memory for each in block.placements if each.included]
@@ -284,7 +284,7 @@ def test_a_token_is_four_characters_rounded_up(length: int, number: int) -> None
     assert estimate_tokens("x" * length) == number
 
 
-def test_the_surroundings_name_time_tier_and_services() -> None:
+def test_the_environment_block_lists_time_tier_and_services() -> None:
     services = [
         Service(
             name="jellyfin",

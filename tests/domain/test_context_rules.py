@@ -92,7 +92,7 @@ def test_a_block_never_costs_more_than_its_budget(
 
 @THOROUGHLY
 @given(MEMORIES, BUDGETS, TOTALS)
-def test_what_is_left_out_did_not_fit_beside_what_ranks_higher(
+def test_an_omitted_memory_did_not_fit_beside_higher_ranked_ones(
     memories: list[Memory], budget: int, more: int
 ) -> None:
     block = packed(memories, budget, more)
@@ -108,7 +108,7 @@ def test_what_is_left_out_did_not_fit_beside_what_ranks_higher(
 
 @THOROUGHLY
 @given(MEMORIES, BUDGETS)
-def test_the_order_is_always_the_same(memories: list[Memory], budget: int) -> None:
+def test_the_order_of_a_block_is_deterministic(memories: list[Memory], budget: int) -> None:
     block = packed(memories, budget)
 
     assert packed(memories, budget) == block
@@ -128,7 +128,7 @@ def test_the_order_is_always_the_same(memories: list[Memory], budget: int) -> No
 
 @THOROUGHLY
 @given(OBSERVATIONS, st.sampled_from(OPERATIONAL))
-def test_an_observation_forges_nothing(observation: str, category: Category) -> None:
+def test_an_observation_cannot_forge_a_line_or_marker(observation: str, category: Category) -> None:
     memory = Memory(
         id=MemoryId(1),
         category=category,
@@ -177,7 +177,9 @@ def test_the_header_has_the_smallest_consistent_number(memories: list[Memory], m
 
 @THOROUGHLY
 @given(MEMORIES, OBSERVATIONS)
-def test_the_block_is_found_again_in_what_was_injected(memories: list[Memory], words: str) -> None:
+def test_the_memory_block_is_extracted_from_the_system_prompt(
+    memories: list[Memory], words: str
+) -> None:
     block = packed(memories, 10**6)
     environment = build_env_context(
         SessionPlan(), [Service(name="jellyfin", description=words, depends_on=("nas",))], now=NOON
@@ -203,7 +205,7 @@ def test_the_prompt_lists_actions_that_need_approval() -> None:
 
 @THOROUGHLY
 @given(MEMORIES, MEMORIES)
-def test_a_difference_lists_additions_and_removals(
+def test_a_comparison_of_blocks_lists_additions_and_removals(
     before: list[Memory], after: list[Memory]
 ) -> None:
     old, new = packed(before, 10**6).text, packed(after, 10**6).text

@@ -55,7 +55,7 @@ def test_the_limits_are_two_restarts_in_four_hours_and_one_redeployment_in_a_day
         (REDEPLOYMENT, [-HOUR], 1, 25 * HOUR),
     ],
 )
-def test_what_lies_in_the_window_counts(
+def test_uses_within_the_window_count(
     action: ActionKind, ages: list[timedelta], count: int, frees_in: timedelta | None
 ) -> None:
     found = cooldown_status("web", action, used(*ages, action=action), now=NOON)
@@ -77,16 +77,14 @@ def test_what_lies_in_the_window_counts(
         (UseOutcome.WOULD, False),
     ],
 )
-def test_what_was_reserved_counts_and_what_was_refused_does_not(
-    outcome: UseOutcome, counts: bool
-) -> None:
+def test_reserved_uses_count_and_refused_ones_do_not(outcome: UseOutcome, counts: bool) -> None:
     uses = used(HOUR, outcome=outcome)
 
     assert cooldown_status("web", RESTART, uses, now=NOON).used == counts
 
 
 @pytest.mark.parametrize("by", ["healthy", "operator"])
-def test_what_was_cleared_counts_no_more(by: str) -> None:
+def test_cleared_uses_do_not_count(by: str) -> None:
     uses = used(HOUR, HOUR, cleared_at=NOON, cleared_by=by)
 
     found = cooldown_status("web", RESTART, uses, now=NOON)
@@ -94,7 +92,7 @@ def test_what_was_cleared_counts_no_more(by: str) -> None:
     assert (found.used, found.frees_at, found.last_at) == (0, None, None)
 
 
-def test_each_kind_of_action_is_counted_by_itself() -> None:
+def test_each_kind_of_action_is_counted_separately() -> None:
     uses = used(HOUR, HOUR) + used(HOUR, action=REDEPLOYMENT)
 
     assert [cooldown_status("web", each, uses, now=NOON).used for each in ActionKind] == [2, 1]
@@ -104,7 +102,7 @@ def test_each_kind_of_action_is_counted_by_itself() -> None:
     st.lists(st.integers(-10, 40).map(lambda hours: hours * HOUR), max_size=8),
     st.sampled_from(ActionKind),
 )
-def test_what_is_full_is_free_again_exactly_when_it_says(
+def test_a_full_cooldown_is_free_exactly_at_the_stated_time(
     ages: list[timedelta], action: ActionKind
 ) -> None:
     uses = used(*ages, action=action)
@@ -142,7 +140,7 @@ def test_what_is_full_is_free_again_exactly_when_it_says(
         ),
     ],
 )
-def test_a_status_is_described(
+def test_a_cooldown_status_is_described(
     action: ActionKind, ages: list[timedelta], words: str, refused: str
 ) -> None:
     found = cooldown_status("web", action, used(*ages, action=action), now=NOON)
@@ -173,7 +171,7 @@ OK, NO = UseOutcome.SUCCESS, UseOutcome.FAILURE
         ([(UseOutcome.ABANDONED, 1), (OK, 2), (OK, 2)], True),
     ],
 )
-def test_a_first_attempt_fails_when_the_last_two_times_only_a_second_helped(
+def test_two_second_attempt_successes_show_that_the_first_attempt_fails(
     uses: list[tuple[UseOutcome, int]], known: bool
 ) -> None:
     """`uses` come newest first, as (outcome, attempts)."""
@@ -209,7 +207,7 @@ def test_a_first_attempt_fails_when_the_last_two_times_only_a_second_helped(
         ("", False),
     ],
 )
-def test_a_memory_says_that_a_first_attempt_fails(observation: str, says: bool) -> None:
+def test_a_memory_can_state_that_the_first_attempt_fails(observation: str, says: bool) -> None:
     assert claims_first_fails(observation) is says
 
 

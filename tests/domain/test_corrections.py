@@ -25,7 +25,7 @@ def measured(part: str) -> tuple[float, float]:
     ("part", "precision", "recall"),
     [("dev", 0.98, 0.98), ("held", 0.90, 0.84)],  # no rule was made for the part that is held back
 )
-def test_few_alarms_are_false_and_most_of_what_is_said_is_heard(
+def test_corrections_are_detected_with_the_required_precision_and_recall(
     part: str, precision: float, recall: float
 ) -> None:
     found = measured(part)
@@ -34,7 +34,7 @@ def test_few_alarms_are_false_and_most_of_what_is_said_is_heard(
     assert found[1] >= recall
 
 
-def test_the_table_is_large_and_mostly_of_what_says_nothing() -> None:
+def test_the_table_is_large_and_mostly_without_corrections() -> None:
     silent = [row for row in ROWS if not row["tone"]]
 
     assert len({row["prompt"] for row in ROWS}) == len(ROWS) >= 250
@@ -55,11 +55,11 @@ def test_correction_tones_are_distinguished(row: dict[str, Any]) -> None:
         ("remember that the CI has two cores", Category.LEARNING),
     ],
 )
-def test_each_has_a_category_of_knowledge(prompt: str, category: Category) -> None:
+def test_each_correction_has_a_category(prompt: str, category: Category) -> None:
     assert [each.category for each in find_corrections(prompt)] == [category]
 
 
-def test_only_the_sentence_that_says_so_is_taken() -> None:
+def test_only_the_sentence_with_the_correction_is_extracted() -> None:
     prompt = "Fix the login page. Never store the password in the session! Then run the tests."
 
     assert [each.text for each in find_corrections(prompt)] == [
@@ -67,7 +67,7 @@ def test_only_the_sentence_that_says_so_is_taken() -> None:
     ]
 
 
-def test_a_no_of_its_own_belongs_to_the_next_sentence() -> None:
+def test_a_separate_no_is_joined_to_the_next_sentence() -> None:
     assert [each.text for each in find_corrections("No. We keep the changelog by hand.")] == [
         "No, We keep the changelog by hand."
     ]
@@ -86,11 +86,11 @@ def test_a_no_of_its_own_belongs_to_the_next_sentence() -> None:
         "",
     ],
 )
-def test_what_is_quoted_asked_or_endless_is_not_taken(prompt: str) -> None:
+def test_quotes_questions_and_endless_texts_are_not_corrections(prompt: str) -> None:
     assert find_corrections(prompt) == []
 
 
-def test_the_same_is_taken_once_and_never_more_than_a_few() -> None:
+def test_corrections_are_deduplicated_and_limited() -> None:
     many = "\n".join(f"never call service {number % 9} directly" for number in range(50))
 
     assert len(find_corrections(many)) == MAX_CORRECTIONS
@@ -99,6 +99,6 @@ def test_the_same_is_taken_once_and_never_more_than_a_few() -> None:
     ]
 
 
-def test_a_long_prompt_takes_no_longer_than_its_beginning() -> None:
+def test_only_the_beginning_of_a_long_prompt_is_examined() -> None:
     for prompt in ("no, " * 100_000, "a " * 400_000, "`" * 200_000, "we use " * 50_000):
         assert len(find_corrections(prompt)) <= MAX_CORRECTIONS

@@ -39,20 +39,22 @@ UNVERIFIED = replace(SLOW_START, category=Category.DECISION, trust=Trust.UNVERIF
     ("days", "confidence"),
     [(0, 0.7), (15, 0.7), (30, 0.7), (36, 0.7), (37, 0.6), (44, 0.5), (51, 0.4), (58, 0.3)],
 )
-def test_each_whole_week_past_thirty_days_costs_a_tenth(days: int, confidence: float) -> None:
+def test_each_full_week_after_30_days_lowers_the_confidence_by_0_1(
+    days: int, confidence: float
+) -> None:
     memory = apply_decay(SLOW_START, now=NOON + days * DAY)
 
     assert (memory.confidence, memory.active, memory.updated_at) == (confidence, True, NOON)
 
 
-def test_below_thirty_hundredths_it_turns_inactive() -> None:
+def test_a_memory_below_0_30_becomes_inactive() -> None:
     memory = apply_decay(replace(SLOW_START, confidence=0.4), now=NOON + 44 * DAY)
 
     assert (memory.confidence, memory.active) == (0.2, False)
     assert memory.inactive_reason is InactiveReason.LOW
 
 
-def test_asked_ten_times_a_day_or_once_a_week_it_is_the_same() -> None:
+def test_decay_does_not_depend_on_how_often_it_is_applied() -> None:
     often = SLOW_START
     for hours in range(0, 51 * 24, 2):
         often = apply_decay(often, now=NOON + timedelta(hours=hours))
@@ -61,7 +63,7 @@ def test_asked_ten_times_a_day_or_once_a_week_it_is_the_same() -> None:
     assert (often.confidence, often.decayed_weeks) == (once.confidence, once.decayed_weeks)
 
 
-def test_it_never_falls_below_nothing() -> None:
+def test_the_confidence_never_falls_below_zero() -> None:
     assert apply_decay(SLOW_START, now=NOON + 4000 * DAY).confidence == 0.0
 
 
@@ -77,11 +79,11 @@ def test_it_never_falls_below_nothing() -> None:
     ],
     ids=["pinned", "knowledge", "project", "episode", "verified", "pinned unverified"],
 )
-def test_what_is_pinned_or_knowledge_does_not_fade(memory: Memory) -> None:
+def test_pinned_memories_and_knowledge_do_not_decay(memory: Memory) -> None:
     assert apply_decay(memory, now=NOON + 400 * DAY) is memory
 
 
-def test_an_unverified_semantic_memory_fades_until_it_is_verified() -> None:
+def test_an_unverified_semantic_memory_decays_until_it_is_verified() -> None:
     memory = apply_decay(UNVERIFIED, now=NOON + 44 * DAY)
 
     assert (memory.confidence, memory.active) == (0.5, True)
@@ -89,7 +91,7 @@ def test_an_unverified_semantic_memory_fades_until_it_is_verified() -> None:
     assert apply_decay(verified, now=NOON + 400 * DAY) is verified
 
 
-def test_an_inactive_memory_fades_too_and_stays_inactive() -> None:
+def test_an_inactive_memory_decays_and_remains_inactive() -> None:
     aside = replace(SLOW_START, active=False, inactive_reason=InactiveReason.OPERATOR)
 
     memory = apply_decay(aside, now=NOON + 44 * DAY)
@@ -98,7 +100,7 @@ def test_an_inactive_memory_fades_too_and_stays_inactive() -> None:
     assert memory.inactive_reason is InactiveReason.OPERATOR
 
 
-def test_a_clock_that_went_back_costs_nothing() -> None:
+def test_a_clock_set_back_causes_no_decay() -> None:
     assert apply_decay(SLOW_START, now=NOON - 400 * DAY) is SLOW_START
 
 
@@ -115,21 +117,23 @@ def test_a_clock_that_went_back_costs_nothing() -> None:
         ({"category": Category.DECISION, "trust": Trust.UNVERIFIED}, 30 + 7 * 5),
     ],
 )
-def test_from_when_on_fading_leaves_it_inactive(change: dict[str, Any], days: int | None) -> None:
+def test_inactive_from_returns_the_date_of_inactivity(
+    change: dict[str, Any], days: int | None
+) -> None:
     expected = None if days is None else NOON + days * DAY
 
     assert inactive_from(replace(SLOW_START, **change)) == expected
 
 
 @pytest.mark.parametrize("confidence", [math.inf, 1e300, 9.0])
-def test_a_confidence_beyond_all_falls_as_the_surest_does(confidence: float) -> None:
+def test_a_confidence_above_one_decays_like_one(confidence: float) -> None:
     surest = inactive_from(replace(SLOW_START, confidence=1.0))
 
     assert inactive_from(replace(SLOW_START, confidence=confidence)) == surest
 
 
 @walk("confidence", [number / 100 for number in range(30, 101)])
-def test_when_it_falls_is_when_fading_makes_it_inactive(confidence: float) -> None:
+def test_decay_makes_a_memory_inactive_exactly_at_the_stated_time(confidence: float) -> None:
     memory = replace(SLOW_START, confidence=confidence)
     falls = inactive_from(memory)
 
@@ -138,7 +142,7 @@ def test_when_it_falls_is_when_fading_makes_it_inactive(confidence: float) -> No
     assert apply_decay(memory, now=falls - timedelta(seconds=1)).active
 
 
-def test_what_would_fall_after_all_time_never_falls() -> None:
+def test_a_date_beyond_the_calendar_means_never() -> None:
     last = replace(SLOW_START, updated_at=datetime(9999, 12, 31, tzinfo=UTC))
 
     assert inactive_from(last) is None

@@ -31,14 +31,16 @@ MOMENTS = SECONDS.map(lambda each: MONDAY + timedelta(seconds=each))
         (timedelta(days=900), 28 * 86_400, 86_400),
     ],
 )
-def test_stretches_are_as_narrow_as_so_many_allow(span: timedelta, seconds: int, unit: int) -> None:
+def test_intervals_are_as_narrow_as_their_maximum_number_allows(
+    span: timedelta, seconds: int, unit: int
+) -> None:
     along = choose_axis(NOON, NOON + span, most=60)
 
     assert (along.seconds, along.unit) == (seconds, unit)
 
 
 @given(MOMENTS, MOMENTS, st.integers(2, 300))
-def test_stretches_hold_the_whole_range_and_are_never_too_many(
+def test_intervals_cover_the_whole_range_within_the_maximum_number(
     one: datetime, other: datetime, most: int
 ) -> None:
     since, until = sorted((one, other))
@@ -52,13 +54,13 @@ def test_stretches_hold_the_whole_range_and_are_never_too_many(
     assert along.seconds % along.unit == 0
 
 
-def test_a_week_begins_on_a_monday() -> None:
+def test_weekly_intervals_begin_on_monday() -> None:
     along = choose_axis(NOON, NOON + timedelta(days=400), most=60)
 
     assert (along.seconds, along.start) == (7 * 86_400, datetime(2025, 12, 29, tzinfo=UTC))
 
 
-def test_counts_of_one_stretch_are_added_and_the_empty_ones_stay() -> None:
+def test_counts_of_one_interval_are_added_and_empty_intervals_returned() -> None:
     along = TimeAxis(NOON, 60, 3)
     counts = [
         EventCount(at=NOON, level=Level.INFO, count=2),

@@ -47,7 +47,7 @@ def merged(stated: Values, now: Values | None, prefer: Side | None = None) -> An
     return merge_directory(BASE, {PATH: stated}, {} if now is None else {SLOW.id: now}, prefer)
 
 
-def test_edits_of_both_sides_survive() -> None:
+def test_edits_of_different_fields_on_both_sides_are_merged() -> None:
     found = merged(but(title="Slow start"), but(tags=("boot",), confidence=0.9))
 
     assert [(each.path, each.action, dict(each.values)) for each in found.changes] == [
@@ -116,13 +116,13 @@ def test_a_removed_file_removes_its_memory_unless_it_changed() -> None:
     assert [each.path for each in changed.conflicts] == [PATH]
 
 
-def test_a_memory_that_is_gone_stays_gone_unless_its_file_changed() -> None:
+def test_a_deleted_memory_is_not_recreated_unless_its_file_changed() -> None:
     assert merged(NOW, None).changes == []
     assert [each.path for each in merged(but(title="x"), None).conflicts] == [PATH]
     assert merged(but(title="x"), None, Side.DIRECTORY).changes[0].action is FileAction.CREATE
 
 
-def test_a_moved_file_keeps_its_memory_and_a_new_one_with_its_words_binds() -> None:
+def test_a_moved_or_identical_file_is_matched_to_its_memory() -> None:
     moved = merge_directory(BASE, {"ops/media/slow.md": NOW}, {SLOW.id: NOW})
     assert (moved.changes, moved.memories) == ([], {"ops/media/slow.md": SLOW.id})
 
@@ -130,7 +130,7 @@ def test_a_moved_file_keeps_its_memory_and_a_new_one_with_its_words_binds() -> N
     assert (bound.changes, bound.memories) == ([], {PATH: SLOW.id})
 
 
-def test_what_a_file_cannot_change_is_refused() -> None:
+def test_a_change_of_the_creation_time_is_rejected() -> None:
     [conflict] = merged(but(created_at=NOON - DAY), NOW).conflicts
 
     assert "changes created, which cannot be changed" in conflict.message
@@ -160,7 +160,7 @@ MEMORIES = st.builds(
 
 @given(MEMORIES)
 @settings(max_examples=examples(400), deadline=None)
-def test_a_file_is_read_as_it_was_written(memory: Memory) -> None:
+def test_a_rendered_file_parses_to_the_same_values(memory: Memory) -> None:
     values = values_of(memory)
 
     assert parse(render(values)) == values
@@ -183,12 +183,12 @@ def test_a_file_is_read_as_it_was_written(memory: Memory) -> None:
         ("---\ncategory: timing\ncreated: soon\n---\nx", "created: must be a time"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_named(text: str, message: str) -> None:
+def test_an_invalid_file_is_reported_with_the_reason(text: str, message: str) -> None:
     with pytest.raises(Invalid, match=message.replace("(", r"\(")):
         parse(text)
 
 
-def test_paths_are_stable_and_never_the_same() -> None:
+def test_paths_are_stable_unique_and_safe() -> None:
     twin = replace(SLOW, id=MemoryId(9), created_at=NOON + DAY)
 
     assert assign_paths([twin, SLOW], {}) == {7: PATH, 9: PATH.replace(".md", "-2.md")}

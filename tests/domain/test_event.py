@@ -17,7 +17,7 @@ from lamplighter.domain.services.event import Level, parse_level, reports_change
         (["health-check-success", "health-check-failure"], Level.INFO),
     ],
 )
-def test_a_word_for_a_level_is_folded(words: list[str], level: Level) -> None:
+def test_a_level_word_maps_to_one_of_three_levels(words: list[str], level: Level) -> None:
     assert [parse_level(word) for word in words] == [level] * len(words)
 
 
@@ -34,7 +34,7 @@ def test_a_word_for_a_level_is_folded(words: list[str], level: Level) -> None:
         "config reloaded in nginx.conf",
     ],
 )
-def test_a_deployment_or_new_configuration_is_a_change(text: str) -> None:
+def test_a_deployment_or_new_configuration_is_recognized_as_a_change(text: str) -> None:
     assert reports_change(text)
 
 
@@ -49,5 +49,5 @@ def test_a_deployment_or_new_configuration_is_a_change(text: str) -> None:
         "The birds migrated",
     ],
 )
-def test_what_is_released_otherwise_is_no_change(text: str) -> None:
+def test_other_meanings_of_release_are_not_a_change(text: str) -> None:
     assert not reports_change(text)

@@ -90,14 +90,14 @@ KEY = "The API rejected the key. Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN
         f"{value.status} {value.message} {value.kinds}" if isinstance(value, EngineFailure) else ""
     ),
 )
-def test_a_failure_says_what_to_do(end: EngineFailure, words: str) -> None:
+def test_a_failure_is_explained_with_the_next_step(end: EngineFailure, words: str) -> None:
     assert explain_failure(end) == words
 
 
-def test_a_long_word_of_the_api_is_shortened() -> None:
+def test_a_long_api_message_is_shortened() -> None:
     assert len(explain_failure(EngineFailure(status=400, message="x" * 5_000))) < 400
 
 
-def test_an_answer_that_was_cut_off_is_known_by_the_words() -> None:
+def test_a_cut_off_response_is_recognized_by_its_text() -> None:
     assert is_cut_off("Output token limit hit. Resume directly.")
     assert not is_cut_off("[Your previous response had no visible output.]")

@@ -22,11 +22,13 @@ def order(words: dict[int, float], meaning: dict[int, float]) -> list[int]:
     ],
     ids=["words", "meaning", "exact", "close", "far", "nothing", "ties"],
 )
-def test_the_order(words: dict[int, float], meaning: dict[int, float], expected: list[int]) -> None:
+def test_results_are_ordered_by_the_combined_score(
+    words: dict[int, float], meaning: dict[int, float], expected: list[int]
+) -> None:
     assert order(words, meaning) == expected
 
 
-def test_a_score_says_what_it_is_made_of() -> None:
+def test_a_score_lists_its_keyword_and_semantic_parts() -> None:
     best, second = fuse_scores({1: 8.0, 2: 4.0}, {1: FLOOR + 0.5, 3: -0.2})[:2]
 
     assert best.score == pytest.approx(1.0)
@@ -34,14 +36,14 @@ def test_a_score_says_what_it_is_made_of() -> None:
     assert (second.keyword, second.meaning) == pytest.approx(((1 - WEIGHT) / 2, 0))
 
 
-def test_scores_stay_within_0_and_1_whatever_is_given() -> None:
+def test_scores_are_between_0_and_1() -> None:
     found = fuse_scores({1: 1e9, 2: 0.0}, {3: -1.0, 4: 1.0, 5: FLOOR})
 
     assert all(0 <= each.score <= 1 for each in found)
     assert {each.id for each in found} == {1, 2, 3, 4, 5}
 
 
-def test_a_chance_match_does_not_rank_above_the_relevant_one() -> None:
+def test_a_weak_keyword_match_ranks_below_a_relevant_result() -> None:
     words, meaning = {1: 3.0}, {2: 0.7, 1: 0.2}
 
     assert [each.id for each in fuse_scores(words, meaning)] == [1, 2]
@@ -49,7 +51,7 @@ def test_a_chance_match_does_not_rank_above_the_relevant_one() -> None:
     assert [each.id for each in fuse_scores({1: 19.0}, meaning, full=20.0)] == [1, 2]
 
 
-def test_where_meaning_is_of_a_part_the_words_speak_for_the_rest() -> None:
+def test_a_partial_embedding_lowers_the_semantic_weight() -> None:
     words, meaning = {1: 8.0, 2: 6.0}, {1: 0.2, 2: 0.6}
 
     assert [each.id for each in fuse_scores(words, meaning)] == [2, 1]

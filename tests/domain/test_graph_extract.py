@@ -20,7 +20,7 @@ from lamplighter.domain.memory.memory import Category
 ABOUT = TextContext(project=PROJECT)
 
 
-def test_the_rules_are_precise_on_sentences_that_they_were_not_written_on() -> None:
+def test_the_rules_meet_precision_and_recall_on_unseen_sentences() -> None:
     found = score("reported")
 
     assert found.precision >= 0.9, found.wrong
@@ -32,13 +32,13 @@ def test_the_rules_are_precise_on_sentences_that_they_were_not_written_on() -> N
 
 
 @given(st.text(max_size=400))
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_is_extracted_without_an_exception(text: str) -> None:
     found = extract(text, ABOUT)
 
     assert all(claim.source.name and claim.target.name for claim in found.claims)
 
 
-def test_a_sentence_without_a_subject_is_about_its_service() -> None:
+def test_a_sentence_without_a_subject_has_its_service_as_subject() -> None:
     [claim] = extract("Needs postgres to be up first", TextContext(service="jellyfin")).claims
 
     assert (claim.source.name, claim.source.kind) == ("jellyfin", EntityKind.SERVICE)
@@ -63,7 +63,7 @@ def test_an_initial_belongs_to_its_name() -> None:
     assert split_sentences(text)[-2:] == ["We took plan A.", "Redis is slow."]
 
 
-def test_an_existing_entity_is_known_by_its_name() -> None:
+def test_an_existing_entity_is_recognized_by_its_name() -> None:
     kinds = {"checkout": EntityKind.SERVICE, "big store": EntityKind.PROJECT}
     about = TextContext(kind_of=lambda name: kinds.get(name.lower()))
 
@@ -81,14 +81,14 @@ def test_an_existing_entity_is_known_by_its_name() -> None:
         ("We chose NATS over Kafka since it is small.", "chose NATS over Kafka", "it is small"),
     ],
 )
-def test_a_decision_has_its_rationale(text: str, name: str, why: str) -> None:
+def test_a_decision_is_extracted_with_its_rationale(text: str, name: str, why: str) -> None:
     [decision] = extract(text, ABOUT).entities
 
     assert (decision.kind, decision.name) == (EntityKind.DECISION, name)
     assert dict(decision.properties).get(RATIONALE, "") == why
 
 
-def test_a_memory_of_a_decision_is_one_as_a_whole() -> None:
+def test_a_memory_of_category_decision_is_one_decision() -> None:
     text = "Use PostgreSQL for the queue because one database is enough. Ann uses Redis."
     title = decision_title(Category.DECISION, "", text)
     assert title is not None
@@ -103,7 +103,7 @@ def test_a_memory_of_a_decision_is_one_as_a_whole() -> None:
     assert decision_title(Category.PATTERN, "", text) is None
 
 
-def test_a_rule_passes_the_prefilter_with_words_in_any_letters() -> None:
+def test_the_prefilter_accepts_words_with_non_ascii_letters() -> None:
     text = "We like it. The checkout service stores große körbe in Redis."
 
     [claim] = extract(text, TextContext()).claims
@@ -114,7 +114,7 @@ def test_a_rule_passes_the_prefilter_with_words_in_any_letters() -> None:
 @pytest.mark.parametrize(
     "text", [each.text for each in (*sentences("built"), *sentences("reported"))]
 )
-def test_the_prefilter_leaves_out_no_rule_that_matches(text: str) -> None:
+def test_the_prefilter_skips_no_matching_rule(text: str) -> None:
     for sentence in split_sentences(text):
         masked = mask(sentence).text
         matching = {at for at, rule in enumerate(RULES) if rule.pattern.search(masked)}

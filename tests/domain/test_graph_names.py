@@ -25,7 +25,7 @@ WORDS = st.lists(st.from_regex(r"[A-Z][a-z]{2,8}", fullmatch=True), min_size=1, 
         ("C++", "c++"),
     ],
 )
-def test_spellings_of_one_name_are_one(one: str, other: str) -> None:
+def test_spellings_of_one_name_fold_to_one_name(one: str, other: str) -> None:
     assert fold_name(one) == fold_name(other)
 
 
@@ -41,12 +41,12 @@ def test_spellings_of_one_name_are_one(one: str, other: str) -> None:
         ("日本", "日"),
     ],
 )
-def test_different_names_stay_different(one: str, other: str) -> None:
+def test_different_names_fold_to_different_names(one: str, other: str) -> None:
     assert fold_name(one) != fold_name(other)
 
 
 @given(WORDS)
-def test_case_and_separators_do_not_count(words: list[str]) -> None:
+def test_case_and_separators_are_ignored(words: list[str]) -> None:
     spellings = {
         " ".join(words),
         "-".join(words).lower(),
@@ -65,7 +65,7 @@ def test_case_and_separators_do_not_count(words: list[str]) -> None:
 @example("_+")
 @example("\u1100 \u1161")
 @example("x" * 198 + "1.5")
-def test_folding_again_changes_nothing(name: str) -> None:
+def test_folding_is_idempotent(name: str) -> None:
     folded = fold_name(name)
 
     assert fold_name(folded) == folded
@@ -88,6 +88,6 @@ def test_initials_abbreviate_names_of_several_words(short: str, name: str, holds
 
 
 @pytest.mark.parametrize("name", ["", "  ", "...", "x" * (MAX_NAME_CHARS + 1)])
-def test_what_is_no_name_is_refused(name: str) -> None:
+def test_an_invalid_name_is_rejected(name: str) -> None:
     with pytest.raises(Invalid):
         admit_name(name)

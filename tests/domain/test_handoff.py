@@ -122,7 +122,7 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
         (1, 3, False, [], Status.TIMED_OUT, ChainStep(Status.TIMED_OUT, "said")),
     ],
 )
-def test_how_a_chain_continues(
+def test_a_chain_continues_or_ends_by_its_escalations(
     tier: int, max_tier: int, dry: bool, handed: list[Escalation], status: Status, ends: ChainStep
 ) -> None:
     session = replace(ROUND, tier=tier, dry_run=dry)
@@ -151,7 +151,7 @@ def test_settled_escalations_are_not_escalated_again(state: EscalationState) -> 
         (["a", "b", "c"], "a, b and c"),
     ],
 )
-def test_names_are_said_as_one_says_them(names: list[str], words: str) -> None:
+def test_names_are_joined_without_repetition(names: list[str], words: str) -> None:
     assert join_names(names) == words
 
 
@@ -208,7 +208,7 @@ TURNS = st.lists(
 
 @settings(max_examples=examples(1_000), deadline=None)
 @given(TURNS, st.integers(1, 3), st.integers(1, 3), st.booleans())
-def test_whatever_its_sessions_do_a_chain_ends_within_three_tiers(
+def test_a_chain_ends_within_three_tiers_whatever_its_sessions_do(
     turns: list[Turn], first: int, max_tier: int, dry: bool
 ) -> None:
     chain = chained(turns, first=min(first, max_tier), max_tier=max_tier, dry=dry)

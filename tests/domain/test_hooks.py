@@ -57,19 +57,19 @@ PING = ToolCall("Bash", '{"command": "ping -c1 db"}')
         (PING, "ä€𝄞 fatal: é", [(Category.BUGFIX, "ä€𝄞 fatal: é")]),
     ],
 )
-def test_every_rule_that_matches_is_a_hit(
+def test_every_matching_rule_is_returned(
     used: ToolCall, output: str, found: list[tuple[Category, str]]
 ) -> None:
     assert [(hit.rule.category, hit.line) for hit in match_rules(RULES, used, output)] == found
 
 
-def test_two_rules_of_one_kind_are_one_hit() -> None:
+def test_two_rules_with_the_same_category_match_once() -> None:
     twice = (ERRORS, SaveRule(tool="bash", category=Category.BUGFIX, match_output="route"))
 
     assert len(match_rules(twice, PING, "fatal: no route")) == 1
 
 
-def test_what_is_kept_is_an_unverified_episode_with_its_place() -> None:
+def test_a_captured_result_is_an_unverified_episode_with_its_source() -> None:
     output = "fatal: no route\n" + "x" * 3_000
     [hit] = match_rules((ERRORS,), PING, output)
 
@@ -86,7 +86,7 @@ def test_what_is_kept_is_an_unverified_episode_with_its_place() -> None:
     assert (found.session_id, found.tier, found.scope, found.project) == (7, 2, "project", "ops")
 
 
-def test_a_title_has_eighty_characters_of_its_line() -> None:
+def test_a_title_has_at_most_eighty_characters_of_its_line() -> None:
     [hit] = match_rules((ERRORS,), PING, "fatal " + "é" * 200)
 
     title = build_candidate(hit, PING, "", SESSION, at=0).title
@@ -94,7 +94,7 @@ def test_a_title_has_eighty_characters_of_its_line() -> None:
     assert title == "bash: fatal " + "é" * 74
 
 
-def test_an_answer_is_looked_at_up_to_its_bound() -> None:
+def test_only_the_first_bytes_of_an_output_are_matched() -> None:
     assert match_rules((ERRORS,), PING, "x" * (OUTPUT_BYTES - 5) + "fatal")
     assert not match_rules((ERRORS,), PING, "x" * (OUTPUT_BYTES - 4) + "fatal")
 
@@ -102,7 +102,7 @@ def test_an_answer_is_looked_at_up_to_its_bound() -> None:
 EVIL = ("(a+)+$", "(a|a)*b", "(.*a){20}", "(a?){30}a{30}", "^(([a-z])+.)+[A-Z]([a-z])+$")
 
 
-def test_evil_patterns_are_tried_in_time_that_grows_with_the_text_alone() -> None:
+def test_hostile_patterns_are_matched_in_linear_time() -> None:
     rules = tuple(
         SaveRule(tool="bash", category=Category.BUGFIX, match_output=f"{EVIL[n % 5]}never{n}")
         for n in range(500)
@@ -113,7 +113,9 @@ def test_evil_patterns_are_tried_in_time_that_grows_with_the_text_alone() -> Non
 
 @settings(max_examples=40)
 @given(st.text(max_size=300), st.text(max_size=100), st.sampled_from(RULES))
-def test_nothing_a_tool_answers_stops_a_rule(output: str, arguments: str, rule: SaveRule) -> None:
+def test_any_tool_output_is_matched_without_an_exception(
+    output: str, arguments: str, rule: SaveRule
+) -> None:
     used = ToolCall(rule.tool, arguments)
     for hit in match_rules(RULES, used, output):
         found = build_candidate(hit, used, output, SESSION, at=0)
@@ -121,7 +123,7 @@ def test_nothing_a_tool_answers_stops_a_rule(output: str, arguments: str, rule: 
         assert "\n" not in found.title
 
 
-def test_a_rule_asks_for_memories_of_a_tool_and_its_arguments() -> None:
+def test_an_inject_rule_matches_by_tool_and_arguments() -> None:
     one = InjectRule(tool="look")
     two = InjectRule(tool="run_action", match_args="restart", limit=1)
     hooks = Hooks(inject=(one, two))
@@ -146,11 +148,11 @@ def test_a_rule_asks_for_memories_of_a_tool_and_its_arguments() -> None:
         ({"q": "x" * 900}, "x" * 500),
     ],
 )
-def test_what_a_tool_is_asked_for_is_the_query(given: dict[str, object], asked: str) -> None:
+def test_the_query_is_built_from_the_tool_arguments(given: dict[str, object], asked: str) -> None:
     assert build_query(given) == asked
 
 
-def test_arguments_are_text_and_names_are_folded() -> None:
+def test_arguments_are_serialized_and_tool_names_normalized() -> None:
     assert arguments_text({"a": "ü", "b": [1]}) == '{"a": "ü", "b": [1]}'
     assert arguments_text("plain") == "plain"
     assert len(arguments_text({"a": "x" * 10**6})) == 64 * 1024

@@ -74,25 +74,25 @@ def test_a_failing_service_opens_an_incident() -> None:
     assert plan("mail").open == (("mail",),)
 
 
-def test_services_that_depend_on_each_other_are_one_incident_of_their_root() -> None:
+def test_dependent_services_are_one_incident_of_their_root_cause() -> None:
     assert plan("web", "db", "api", "mail").open == (("db", "api", "web"), ("mail",))
 
 
-def test_services_without_a_failing_link_are_separate() -> None:
+def test_services_without_a_failing_link_have_separate_incidents() -> None:
     assert plan("web", "db").open == (("db",), ("web",))
 
 
-def test_a_member_that_still_fails_asks_for_nothing() -> None:
+def test_a_member_that_still_fails_changes_nothing() -> None:
     assert plan("db", of=live(member("db"))) == IncidentPlan()
 
 
-def test_a_service_that_fails_beside_a_member_joins() -> None:
+def test_a_failing_service_joins_the_incident_of_its_dependency() -> None:
     found = plan("db", "api", of=live(member("db")))
 
     assert (found.open, found.join, found.investigate) == ((), {"api": 7}, {})
 
 
-def test_a_service_joins_while_what_it_depends_on_recovers() -> None:
+def test_a_service_joins_an_incident_whose_members_recover() -> None:
     """Its failure was measured just before; a later failure for another reason is separate."""
     ending = live(member("db"), member("api"), request_id=3)
 
@@ -102,7 +102,7 @@ def test_a_service_joins_while_what_it_depends_on_recovers() -> None:
     assert plan("web", of=live(member("db"), member("api"))).open == (("web",),)
 
 
-def test_an_incident_of_what_a_later_found_root_explains_becomes_part_of_its_incident() -> None:
+def test_an_incident_is_merged_into_that_of_a_root_cause_found_later() -> None:
     of = {
         7: (incident("db"), [member("db")]),
         8: (incident("web", number=8), [member("web", 8)]),
@@ -136,7 +136,7 @@ def test_an_incident_of_another_failure_is_not_merged(more: dict[str, object]) -
     assert plan("db", "api", "web", of=of).merge == {}
 
 
-def test_a_joined_service_is_investigated_once_the_investigated_ones_are_well() -> None:
+def test_a_joined_service_is_investigated_after_the_others_recovered() -> None:
     joined = member("api", investigated=False)
     well = member("db", recovered_at=NOON)
 
@@ -150,7 +150,7 @@ def test_a_member_recovers_and_may_fail_again() -> None:
     assert plan("db", of=live(well, member("api"))).failed_again == {"db"}
 
 
-def test_a_member_that_failed_again_rests_five_minutes_before_the_next_investigation() -> None:
+def test_a_repeated_failure_is_investigated_at_most_every_five_minutes() -> None:
     again = member("db", investigated=False, failures=2)
 
     assert plan("db", of=live(again)).investigate == {7: ("db",)}
@@ -158,7 +158,7 @@ def test_a_member_that_failed_again_rests_five_minutes_before_the_next_investiga
     assert plan("db", of=live(again, requested_at=recent)).investigate == {}
 
 
-def test_an_investigation_that_was_cut_off_is_repeated() -> None:
+def test_an_interrupted_investigation_is_repeated() -> None:
     of = live(member("db"))
     args = {"failing": {"db": EARLIER}, "passing": set(), "last_detected": {}, "idle": {7}}
 
@@ -167,7 +167,7 @@ def test_an_investigation_that_was_cut_off_is_repeated() -> None:
     assert plan_incidents(SERVICES, live=of, now=NOON, **args).investigate == {}  # type: ignore[arg-type]
 
 
-def test_a_service_that_flaps_waits_five_minutes() -> None:
+def test_a_flapping_service_opens_an_incident_after_five_minutes() -> None:
     assert plan("db", db=NOON - timedelta(minutes=1)).open == ()
     assert plan("db", db=EARLIER).open == (("db",),)
 
@@ -185,7 +185,7 @@ def test_services_of_one_root_are_one_incident(count: int, chance: object) -> No
     assert found.open == (("root", *sorted(each.name for each in leaves)),)
 
 
-def test_the_root_is_what_no_other_failure_explains_and_failed_first() -> None:
+def test_the_root_cause_failed_first_and_is_explained_by_no_other_failure() -> None:
     web = Service(name="web", depends_on=("api", "mail"))
     services = Services((*SERVICES.items[:2], SERVICES.items[3], web))
     later = EARLIER + timedelta(seconds=1)
@@ -195,7 +195,7 @@ def test_the_root_is_what_no_other_failure_explains_and_failed_first() -> None:
     assert root_of(services, {"gone": EARLIER}) == "gone"
 
 
-def test_a_circle_of_dependencies_has_a_root() -> None:
+def test_a_dependency_cycle_has_a_root_cause() -> None:
     circle = Services((Service(name="a", depends_on=("b",)), Service(name="b", depends_on=("a",))))
 
     assert root_of(circle, {"a": NOON, "b": EARLIER}) == "b"
@@ -213,24 +213,26 @@ def test_a_circle_of_dependencies_has_a_root() -> None:
         (IncidentWork(person=True), IncidentState.NEEDS_PERSON),
     ],
 )
-def test_the_state_follows_the_work(work: IncidentWork, state: IncidentState) -> None:
+def test_the_state_of_an_incident_follows_its_sessions(
+    work: IncidentWork, state: IncidentState
+) -> None:
     assert state_of(work) is state
 
 
-def test_between_two_tiers_an_incident_is_in_the_state_of_before() -> None:
+def test_an_escalated_incident_keeps_its_state_between_tiers() -> None:
     work = IncidentWork(handed_on=True)
 
     assert state_of(work, IncidentState.INVESTIGATING) is IncidentState.INVESTIGATING
     assert state_of(work, IncidentState.OPEN) is IncidentState.OPEN
 
 
-def test_the_outcome_names_who_repaired_it() -> None:
+def test_the_outcome_distinguishes_repair_person_and_recovery() -> None:
     assert outcome_of(action="restart", handled=True) is IncidentOutcome.REPAIRED
     assert outcome_of(action="", handled=True) is IncidentOutcome.BY_PERSON
     assert outcome_of(action="", handled=False) is IncidentOutcome.RECOVERED
 
 
-def test_people_read_one_sentence_at_the_opening_and_at_the_end() -> None:
+def test_an_opened_and_a_resolved_incident_have_one_sentence_each() -> None:
     opened = incident("db", "api", "web")
     ended = incident("db", outcome=IncidentOutcome.REPAIRED, action="restart", resolved_at=EARLIER)
 

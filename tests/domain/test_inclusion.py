@@ -72,7 +72,7 @@ ROWS = st.lists(
 @settings(deadline=None, max_examples=50)
 @example([(2, 30, "nas")], 22, True)  # 1.0 is shorter than 0.99
 @given(ROWS, st.integers(0, 160), st.booleans())
-def test_a_prospect_finds_what_packing_again_would_do(
+def test_an_inclusion_probe_equals_packing_again(
     rows: list[tuple[int, int, str | None]], budget: int, active: bool
 ) -> None:
     *others, held = [memory(number, *row) for number, row in enumerate(rows, 1)]
@@ -92,7 +92,7 @@ def test_a_prospect_finds_what_packing_again_would_do(
 
 
 @given(ROWS)
-def test_the_budget_it_takes_has_room_for_all_before_it(
+def test_the_required_budget_has_room_for_all_higher_ranked_memories(
     rows: list[tuple[int, int, str | None]],
 ) -> None:
     memories = [memory(number, *row) for number, row in enumerate(rows, 1)]

@@ -36,7 +36,9 @@ def read(text: str, size: int) -> list[JsonItem]:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 10_000])
 @pytest.mark.parametrize("indent", [None, 2])
-def test_the_values_are_the_same_wherever_it_is_cut(size: int, indent: int | None) -> None:
+def test_a_document_in_pieces_of_any_size_has_the_same_values(
+    size: int, indent: int | None
+) -> None:
     assert read(json.dumps(DOCUMENT, indent=indent, ensure_ascii=False), size) == FOUND
 
 
@@ -45,7 +47,7 @@ def test_the_values_are_the_same_wherever_it_is_cut(size: int, indent: int | Non
     "text",
     ["", "[]", "7", '{"a": [1, 2', '{"a": [1 x]}', "{", '{"a" 1', "{} {}", '{"a": [' + "[" * 9_000],
 )
-def test_what_is_no_document_is_said_so_with_its_place(text: str, size: int) -> None:
+def test_an_invalid_document_is_reported_with_its_position(text: str, size: int) -> None:
     with pytest.raises(JsonItemError, match=r"character [0-9,]+: "):
         read(text, size)
 
@@ -58,7 +60,7 @@ def test_items_before_an_error_are_returned() -> None:
     assert [each.value for each in found] == [1, {"b": 2}]
 
 
-def test_one_value_may_not_fill_the_memory() -> None:
+def test_a_value_over_the_size_limit_is_rejected() -> None:
     items = JsonItemReader()
     assert list(items.feed('{"a": ["' + "x" * (MAX_ITEM_CHARS - 100))) == []
     with pytest.raises(JsonItemError, match="exceeds the size limit"):

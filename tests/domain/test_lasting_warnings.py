@@ -76,7 +76,7 @@ def falling(
         ([], None),
     ],
 )
-def test_a_disk_is_full_when_its_trend_says(
+def test_the_trend_of_free_space_predicts_when_a_disk_is_full(
     free: list[tuple[datetime, float]], hours: int | None
 ) -> None:
     full = full_in(free)
@@ -84,7 +84,7 @@ def test_a_disk_is_full_when_its_trend_says(
     assert (full and round(full.total_seconds() / 3600)) == hours
 
 
-def test_a_file_that_comes_and_goes_is_no_trend() -> None:
+def test_a_temporary_file_is_not_a_trend() -> None:
     steady = [(at, 40.0) for at, _ in falling(0, 0, 120)]
     dip = [(at, 25.0 if 50 <= number < 60 else value) for number, (at, value) in enumerate(steady)]
 
@@ -102,7 +102,7 @@ def test_a_file_that_comes_and_goes_is_no_trend() -> None:
         (24 * 60, "wwww", False, True),
     ],
 )
-def test_a_warning_that_lasts_on_opens_one_incident_a_day(
+def test_a_lasting_warning_opens_one_incident_per_day(
     minutes: int | None, since: str, trend: bool, expected: bool
 ) -> None:
     last = None if minutes is None else NOON - timedelta(minutes=minutes)

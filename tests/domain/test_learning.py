@@ -63,7 +63,7 @@ KINDS = (
 
 
 @pytest.mark.parametrize(("line", "kind", "evidence"), KINDS)
-def test_evidence_becomes_a_kind_and_words_without_numbers(
+def test_evidence_is_reduced_to_a_failure_kind_and_text_without_numbers(
     line: str, kind: FailureKind, evidence: str
 ) -> None:
     found = signature_of("app", line)
@@ -71,11 +71,11 @@ def test_evidence_becomes_a_kind_and_words_without_numbers(
     assert found.check == line.partition(":")[0]
 
 
-def test_every_kind_of_failure_is_a_signature_of_its_own() -> None:
+def test_every_kind_of_failure_has_its_own_signature() -> None:
     assert len({signature_of("app", line).key for line, *_ in KINDS}) == len(KINDS)
 
 
-def test_a_refused_connection_is_the_same_whichever_check_reports_it() -> None:
+def test_a_refused_connection_has_one_signature_for_all_checks() -> None:
     one, two = (
         f"{name}: connection refused at [::1]:{port}" for name, port in (("a", 1), ("b", 2))
     )
@@ -119,7 +119,7 @@ def test_any_text_has_a_signature_of_one_short_line(text: str) -> None:
         (9_000, 10_000, (0.895, 0.905)),
     ],
 )
-def test_the_interval_is_that_of_beta_1_1(
+def test_the_interval_is_the_beta_interval_with_prior_1_1(
     worked: int, tried: int, interval: tuple[float, float]
 ) -> None:
     assert beta_interval(worked, tried) == pytest.approx(interval, abs=0.002)
@@ -137,7 +137,7 @@ def test_the_interval_is_that_of_beta_1_1(
         (1, 7, False, True),
     ],
 )
-def test_one_success_without_a_failure_is_enough_and_after_one_the_interval_decides(
+def test_one_success_helps_and_after_a_failure_the_interval_decides(
     worked: int, tried: int, helps: bool, useless: bool
 ) -> None:
     counts = ActionCounts(worked, tried)
@@ -145,7 +145,7 @@ def test_one_success_without_a_failure_is_enough_and_after_one_the_interval_deci
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
-def test_no_action_is_both_known_to_help_and_known_not_to(worked: int, failed: int) -> None:
+def test_no_action_is_both_helpful_and_useless(worked: int, failed: int) -> None:
     counts = ActionCounts(worked, worked + failed)
     low, high = counts.interval
     assert 0 <= low <= high <= 1
@@ -168,7 +168,7 @@ def test_times_are_shown_as_robust_quantiles() -> None:
         ((UseOutcome.ABANDONED,), True, ActionResult.UNCLEAR),
     ],
 )
-def test_a_later_attempt_that_helped_counts(
+def test_a_successful_later_attempt_counts_as_fixed(
     outcomes: tuple[UseOutcome, ...], asked: bool, result: ActionResult
 ) -> None:
     uses = [
@@ -195,7 +195,7 @@ def test_a_later_attempt_that_helped_counts(
         ({"text": "exit code 1"}, False, ActionResult.FAILED),
     ],
 )
-def test_only_what_ended_and_was_checked_shows_that_an_action_does_not_help(
+def test_only_a_completed_and_checked_action_counts_as_not_fixed(
     use: dict[str, Any], asked: bool, result: ActionResult
 ) -> None:
     failed = CooldownUse(
@@ -224,14 +224,14 @@ FAILS, PASSES, BUSY = PointState.FAILED, PointState.PASSED, PointState.INCONCLUS
         ([], False),
     ],
 )
-def test_a_check_fails_on_after_an_action_if_it_is_measured_so_a_while_later(
+def test_a_check_still_fails_if_measured_so_a_while_after_the_action(
     points: list[tuple[int, PointState]], fails: bool
 ) -> None:
     measured = [SeriesPoint(at=NOON + timedelta(seconds=at), state=state) for at, state in points]
     assert fails_on(measured, NOON) is fails
 
 
-def test_an_action_is_judged_against_all_that_failed_at_first() -> None:
+def test_a_failure_key_contains_all_initial_failures() -> None:
     def key(evidence: str, **more: bool) -> str:
         return failure_key(signatures_of("app", evidence), **more)
 
@@ -257,7 +257,7 @@ def repair(worked: int, tried: int, *seconds: float, cause: str = "timed out") -
     )
 
 
-def test_the_sentence_follows_from_the_fields() -> None:
+def test_the_sentence_of_a_fact_is_generated_from_its_fields() -> None:
     assert repair(4, 4, 6, 4, 9, 6).sentence == (
         "Restart fixes 'timed out' on app: 4 of 4, healthy after 6 s (4-9)"
     )
@@ -266,7 +266,7 @@ def test_the_sentence_follows_from_the_fields() -> None:
     )
 
 
-def test_the_same_fact_with_other_counts_is_the_same_in_text_too() -> None:
+def test_a_fact_with_other_counts_is_recognized_as_the_same_text() -> None:
     verdict = judge_frame(repair(5, 5, 6).sentence, repair(4, 4, 6, 9).sentence)
     assert verdict is not None
     assert verdict.relation is Relation.SAME

@@ -47,7 +47,7 @@ START_UP = fact(FactKind.START_UP, action="restart", seconds=(5.0, 6.0, 7.0), wo
         ("Takes 6 s to be healthy after a redeployment", START_UP, None),
     ],
 )
-def test_a_sentence_agrees_with_a_fact_of_the_same_fields(
+def test_a_sentence_agrees_with_a_fact_with_the_same_fields(
     text: str, found: LearnedFact, *, same: bool | None
 ) -> None:
     claim = extract_claim("app", text)
@@ -68,7 +68,7 @@ def test_a_sentence_agrees_with_a_fact_of_the_same_fields(
         "The restart is slow",
     ],
 )
-def test_what_says_more_or_of_another_service_stays_text(text: str) -> None:
+def test_a_sentence_with_more_content_agrees_with_no_fact(text: str) -> None:
     claim = extract_claim("app", text)
     facts = (REFUSED, EXPIRED, CAUSE, START_UP)
     assert claim is None or all(agrees(claim, each) is None for each in facts)

@@ -60,7 +60,7 @@ def taken(text: str) -> list[tuple[str, str | None, str | None, str]]:
         ("[MEMORY:timing:a] a ] b [ c", "timing", "a", "a ] b [ c"),
     ],
 )
-def test_a_memory_marker_is_taken(text: str, category: str, service: str, body: str) -> None:
+def test_a_memory_marker_is_parsed(text: str, category: str, service: str, body: str) -> None:
     assert taken(text) == [("memory", category, service, body)]
 
 
@@ -77,11 +77,11 @@ def test_a_memory_marker_is_taken(text: str, category: str, service: str, body: 
         ("[MEMORY:timing:a] __init__", "__init__"),
     ],
 )
-def test_emphasis_around_a_marker_is_not_part_of_what_it_says(text: str, body: str) -> None:
+def test_emphasis_around_a_marker_is_not_part_of_its_body(text: str, body: str) -> None:
     assert taken(text) == [("memory", "timing", "a", body)]
 
 
-def test_every_field_of_a_marker_is_kept() -> None:
+def test_every_field_of_a_marker_is_returned() -> None:
     assert one("said:\n[COOLDOWN:restart:svc] success — came back") == Marker(
         what=MarkerKind.COOLDOWN,
         reading=MarkerReading.TAKEN,
@@ -102,13 +102,13 @@ def test_every_field_of_a_marker_is_kept() -> None:
         ("[EVENT:ERR] x", "ERR", None, "x"),
     ],
 )
-def test_an_event_marker_is_taken(text: str, level: str, service: str, body: str) -> None:
+def test_an_event_marker_is_parsed(text: str, level: str, service: str, body: str) -> None:
     assert taken(text) == [("event", level, service, body)]
 
 
 @pytest.mark.parametrize("dash", [" - ", " — ", "—", " –", "–", "-"])
 @pytest.mark.parametrize("outcome", ["success", "failure"])
-def test_a_cooldown_marker_takes_any_dash(dash: str, outcome: str) -> None:
+def test_a_cooldown_marker_accepts_any_dash(dash: str, outcome: str) -> None:
     found = one(f"[COOLDOWN:redeployment:svc] {outcome}{dash}msg")
 
     assert (found.category, found.service, found.outcome, found.body) == (
@@ -119,7 +119,7 @@ def test_a_cooldown_marker_takes_any_dash(dash: str, outcome: str) -> None:
     )
 
 
-def test_an_escalation_names_its_service_and_its_reason() -> None:
+def test_an_escalation_marker_has_a_service_and_a_reason() -> None:
     assert taken("[ESCALATE:caddy] answers 502 for an hour") == [
         ("escalate", None, "caddy", "answers 502 for an hour")
     ]
@@ -138,7 +138,7 @@ def test_an_escalation_names_its_service_and_its_reason() -> None:
         "【MEMORY:timing:a】 x",
     ],
 )
-def test_words_that_only_look_like_a_marker_are_none(text: str) -> None:
+def test_text_that_resembles_a_marker_is_not_a_marker(text: str) -> None:
     assert list(markers.read_markers(text)) == []
 
 
@@ -172,19 +172,19 @@ def test_words_that_only_look_like_a_marker_are_none(text: str) -> None:
         ("[ESCALATE:a]", "no text after the marker"),
     ],
 )
-def test_a_marker_in_the_wrong_form_is_refused_with_the_reason(text: str, reason: str) -> None:
+def test_an_invalid_marker_is_refused_with_the_reason(text: str, reason: str) -> None:
     found = one(text)
 
     assert (found.reading, found.body) == (MarkerReading.REFUSED, "")
     assert found.reason.startswith(reason)
 
 
-def test_a_refusal_never_repeats_a_page_of_text() -> None:
+def test_the_reason_of_a_refusal_is_short() -> None:
     assert len(one(f"[MEMORY:{'x' * 100_000}] y").reason) < 200
     assert len(one(f"[MEMORY:timing:{'.' * 100_000}] y").reason) < 200
 
 
-def test_markers_come_in_reading_order_with_their_lines() -> None:
+def test_markers_are_returned_in_reading_order_with_their_lines() -> None:
     text = "one\n[MEMORY:timing:a] first\nthree\r\n[MEMORY:behavior:b] second\nfive"
 
     assert [(found.line, found.body) for found in markers.read_markers(text)] == [
@@ -193,7 +193,7 @@ def test_markers_come_in_reading_order_with_their_lines() -> None:
     ]
 
 
-def test_one_of_each_kind_on_three_lines() -> None:
+def test_markers_of_each_kind_on_three_lines_are_parsed() -> None:
     text = "[EVENT:info] e\n[MEMORY:timing:a] m\n[COOLDOWN:restart:a] success - c"
 
     assert taken(text) == [
@@ -203,7 +203,7 @@ def test_one_of_each_kind_on_three_lines() -> None:
     ]
 
 
-def test_several_markers_on_one_line_do_not_swallow_each_other() -> None:
+def test_several_markers_on_one_line_are_parsed_separately() -> None:
     assert taken("[MEMORY:timing:a] one [MEMORY:behavior:b] two [EVENT:info] three") == [
         ("memory", "timing", "a", "one"),
         ("memory", "behavior", "b", "two"),
@@ -230,7 +230,7 @@ def test_several_markers_on_one_line_do_not_swallow_each_other() -> None:
         "```[MEMORY:timing:a] x```",
     ],
 )
-def test_a_marker_in_code_is_ignored_and_says_so(text: str) -> None:
+def test_a_marker_in_code_is_ignored_with_the_reason(text: str) -> None:
     (found,) = markers.read_markers(text)
 
     assert (found.reading, found.reason, found.body) == (MarkerReading.IGNORED, IN_CODE, "x")
@@ -247,7 +247,7 @@ def test_a_marker_in_code_is_ignored_and_says_so(text: str) -> None:
         "a lone ` tick [MEMORY:timing:a] x",
     ],
 )
-def test_code_that_has_ended_does_not_hide_what_follows(text: str) -> None:
+def test_a_marker_after_a_code_block_is_parsed(text: str) -> None:
     assert taken(text) == [("memory", "timing", "a", "x")]
 
 
@@ -270,7 +270,7 @@ def test_code_that_has_ended_does_not_hide_what_follows(text: str) -> None:
         "‘[MEMORY:timing:a] x’",
     ],
 )
-def test_a_quoted_marker_is_ignored_and_says_so(text: str) -> None:
+def test_a_quoted_marker_is_ignored_with_the_reason(text: str) -> None:
     (found,) = markers.read_markers(text)
 
     assert (found.reading, found.reason, found.body.strip()) == (MarkerReading.IGNORED, QUOTED, "x")
@@ -290,11 +290,11 @@ def test_a_quoted_marker_is_ignored_and_says_so(text: str) -> None:
         ("> quoted\n[MEMORY:timing:a] x", "x"),
     ],
 )
-def test_a_marker_beside_a_quotation_is_parsed(text: str, body: str) -> None:
+def test_a_marker_next_to_a_quotation_is_parsed(text: str, body: str) -> None:
     assert taken(text) == [("memory", "timing", "a", body)]
 
 
-def test_two_markers_in_one_piece_of_code_are_two() -> None:
+def test_two_markers_in_one_code_span_are_both_reported() -> None:
     found = list(markers.read_markers("`[MEMORY:timing:a] x [EVENT:info] y` [MEMORY:behavior:b] z"))
 
     assert [(each.reading, each.text) for each in found] == [
@@ -305,11 +305,11 @@ def test_two_markers_in_one_piece_of_code_are_two() -> None:
 
 
 @pytest.mark.parametrize("text", ["[MEMORY:timing:a] x", "`[MEMORY:timing:a] x`"])
-def test_an_ignored_marker_can_be_read_again(text: str) -> None:
+def test_an_ignored_marker_can_be_reread(text: str) -> None:
     assert markers.reread_marker(text) == one("[MEMORY:timing:a] x")
 
 
-def test_what_is_no_marker_cannot_be_read_again() -> None:
+def test_a_text_without_a_valid_marker_cannot_be_reread() -> None:
     assert markers.reread_marker("[MEMORY:nothing] x") is None
     assert markers.reread_marker("plain") is None
 
@@ -342,7 +342,7 @@ TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=40).map("".join))
 
 
 @given(TEXTS)
-def test_reading_never_fails_on_any_text(text: str) -> None:
+def test_any_text_is_read_without_an_exception(text: str) -> None:
     for found in markers.read_markers(text):
         assert found.body or found.reading is not MarkerReading.TAKEN
         assert found.text in text.replace("\r\n", "\n") or found.reading is MarkerReading.IGNORED
@@ -353,7 +353,7 @@ def test_reading_never_fails_on_any_text(text: str) -> None:
     st.sampled_from(["", "text", " json"]),
     st.lists(PIECES.filter(lambda piece: piece.strip("`~\r\n \u2028")), max_size=12),
 )
-def test_no_line_of_a_fence_is_ever_taken(mark: str, title: str, pieces: list[str]) -> None:
+def test_no_marker_in_a_code_fence_is_ingested(mark: str, title: str, pieces: list[str]) -> None:
     body = "\n".join(pieces)
 
     found = list(markers.read_markers(f"{mark}{title}\n{body}\n{mark}\n[MEMORY:timing:after] seen"))
@@ -376,5 +376,5 @@ def test_no_line_of_a_fence_is_ever_taken(mark: str, title: str, pieces: list[st
     ],
     ids=["many", "many in code", "ticks", "brackets", "open", "list marks", "quotes", "spaces"],
 )
-def test_no_line_keeps_the_reader_busy(text: str) -> None:
+def test_markers_are_read_in_bounded_time_from_any_line(text: str) -> None:
     assert sum(1 for _ in markers.read_markers(text)) <= 100_000

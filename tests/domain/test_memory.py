@@ -56,12 +56,12 @@ FADED = replace(SLOW, confidence=0.2, active=False, inactive_reason=InactiveReas
         (0.0, 0.0),
     ],
 )
-def test_a_confidence_stays_in_range_to_two_decimals(given_: float, kept: float) -> None:
+def test_a_confidence_is_clamped_and_rounded_to_two_decimals(given_: float, kept: float) -> None:
     assert clamp(given_) == pytest.approx(kept, abs=0.011 if given_ == 0.005 else 1e-12)
 
 
 @given(st.floats(allow_nan=False))
-def test_a_clamped_confidence_is_in_range_and_stays_as_it_is(confidence: float) -> None:
+def test_clamping_is_idempotent_and_in_range(confidence: float) -> None:
     kept = clamp(confidence)
 
     assert 0 <= kept <= 1
@@ -78,7 +78,7 @@ def test_a_clamped_confidence_is_in_range_and_stays_as_it_is(confidence: float) 
         ([0.1, 0.1, 0.1, 0.1], 1.0, True),
     ],
 )
-def test_exactly_030_stays_active_and_less_does_not(
+def test_a_memory_is_active_at_exactly_0_30_and_inactive_below(
     steps: list[float], confidence: float, active: bool
 ) -> None:
     memory = SLOW
@@ -114,7 +114,7 @@ def test_confidence_reactivates_only_low_or_operator_deactivated_memories(
 @pytest.mark.parametrize(
     ("held", "raised"), [(LEARNED, after(UP)), (after(UP), after(UP, UP)), (0.95, 1.0), (1.0, 1.0)]
 )
-def test_reinforcement_adds_a_tenth_and_never_passes_one(held: float, raised: float) -> None:
+def test_reinforcement_raises_the_confidence_up_to_one(held: float, raised: float) -> None:
     memory = replace(SLOW, confidence=held)
 
     assert reinforce(memory, now=LATER) == replace(
@@ -166,13 +166,13 @@ TOUCHED = {"updated_at": LATER, "decayed_weeks": 0, "version": 2}
         (Edit(), {}),
     ],
 )
-def test_an_edit_changes_what_it_names_and_only_content_refreshes_it(
+def test_an_edit_changes_its_fields_and_only_content_updates_the_time(
     change: Edit, what: dict[str, object]
 ) -> None:
     assert apply_edit(SLOW, change, now=LATER) == replace(SLOW, **what)  # type: ignore[arg-type]
 
 
-def test_new_words_do_not_bring_an_inactive_memory_back() -> None:
+def test_a_new_text_does_not_reactivate_an_inactive_memory() -> None:
     changed = apply_edit(FADED, Edit(observation="Takes 90s"), now=LATER)
 
     assert changed == replace(
@@ -180,7 +180,7 @@ def test_new_words_do_not_bring_an_inactive_memory_back() -> None:
     )
 
 
-def test_confidence_brings_an_inactive_memory_back() -> None:
+def test_a_higher_confidence_reactivates_an_inactive_memory() -> None:
     changed = apply_edit(FADED, Edit(confidence=0.3), now=LATER)
 
     assert changed == replace(SLOW, confidence=0.3, updated_at=LATER, decayed_weeks=0, version=2)
@@ -196,11 +196,11 @@ def test_an_operator_may_deactivate_a_confident_memory() -> None:
     )
 
 
-def test_switching_on_does_not_make_a_doubtful_memory_believed() -> None:
+def test_activation_has_no_effect_on_a_memory_with_low_confidence() -> None:
     assert apply_edit(FADED, Edit(active=True), now=LATER) == FADED
 
 
-def test_an_operator_may_switch_a_memory_back_on() -> None:
+def test_an_operator_may_reactivate_a_memory() -> None:
     aside = apply_edit(SLOW, Edit(active=False), now=LATER)
 
     assert apply_edit(aside, Edit(active=True), now=LATER) == replace(SLOW, version=3)
@@ -221,7 +221,7 @@ def test_an_operator_may_switch_a_memory_back_on() -> None:
         (MemoryKind.EPISODIC, set()),
     ],
 )
-def test_how_a_memory_is_kept_follows_from_what_it_is_about(
+def test_the_kind_of_a_memory_follows_from_its_category(
     kind: MemoryKind, categories: set[str]
 ) -> None:
     assert {each for each in Category if kind_of(each) is kind} == categories

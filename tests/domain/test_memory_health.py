@@ -29,7 +29,7 @@ def finding(name: str, **figures: int) -> HealthFinding:
 
 
 @given(DRIFTS)
-def test_drift_is_a_score_that_disagreement_raises_and_agreement_lowers(found: DriftCounts) -> None:
+def test_disagreement_raises_and_agreement_lowers_the_drift_score(found: DriftCounts) -> None:
     assert 0 <= found.score <= 100
     assert replace(found, corrections=found.corrections + 1).score >= found.score
     assert replace(found, contradictions=found.contradictions + 1).score >= found.score
@@ -40,7 +40,9 @@ def test_drift_is_a_score_that_disagreement_raises_and_agreement_lowers(found: D
     ("counts", "score"),
     [((0, 0, 0), 0), ((0, 1, 0), 9), ((1, 0, 0), 17), ((0, 5, 0), 33), ((3, 2, 20), 21)],
 )
-def test_one_contradiction_is_no_drift(counts: tuple[int, int, int], score: int) -> None:
+def test_the_drift_score_is_low_for_few_contradictions(
+    counts: tuple[int, int, int], score: int
+) -> None:
     corrections, contradictions, agreements = counts
     found = DriftCounts(
         corrections=corrections, contradictions=contradictions, agreements=agreements
@@ -90,11 +92,13 @@ def test_a_measurement_is_due_after_its_interval() -> None:
         ("unverified", {"unverified": 499, "marked": 1}, "warning"),
     ],
 )
-def test_each_figure_has_its_goal(name: str, figures: dict[str, int], state: str) -> None:
+def test_each_figure_is_compared_with_its_goal(
+    name: str, figures: dict[str, int], state: str
+) -> None:
     assert finding(name, **figures).state == state
 
 
-def test_each_finding_names_what_helps() -> None:
+def test_each_finding_names_the_action_that_helps() -> None:
     assert finding("undistilled", undistilled=897, episodes=800).action == "organize"
     assert finding("undistilled", undistilled=897).action == "unverified"
     assert finding("undistilled").action is None

@@ -28,7 +28,9 @@ def cleaned(value: Any) -> tuple[dict[str, Any], list[str]]:
         ({"list": ["x", {"token": "plainwords99abc"}]}, {"list": ["x", {"token": "[REDACTED]"}]}),
     ],
 )
-def test_what_is_kept(given: dict[str, Any], kept: dict[str, Any]) -> None:
+def test_valid_metadata_is_accepted_and_normalized(
+    given: dict[str, Any], kept: dict[str, Any]
+) -> None:
     assert cleaned(given) == (kept, [])
 
 
@@ -45,11 +47,11 @@ def test_what_is_kept(given: dict[str, Any], kept: dict[str, Any]) -> None:
         ({"a": "é" * 8_192}, ["metadata"]),
     ],
 )
-def test_what_is_refused_is_named_by_its_path(given: Any, fields: list[str]) -> None:
+def test_invalid_metadata_is_rejected_with_its_path(given: Any, fields: list[str]) -> None:
     assert cleaned(given) == ({}, fields)
 
 
-def test_pairs_name_nested_keys_and_each_item_of_a_list() -> None:
+def test_metadata_pairs_include_nested_keys_and_each_list_item() -> None:
     given = {"Env": "Prod", "port": 8080, "on": True, "a": {"b": ["X", 1, [2]]}, "none": None}
     assert list(metadata_pairs(given)) == [
         ("env", "prod"),

@@ -39,7 +39,7 @@ def read(text: str, **more: Any) -> list[MemoryRecord]:
     return parse_note(text, "db/pool.md", place="/n/db/pool.md", project="ops", **more)
 
 
-def test_a_note_is_one_memory() -> None:
+def test_a_note_is_imported_as_one_memory() -> None:
     [found] = read(NOTE)
 
     said = found.candidate
@@ -60,7 +60,7 @@ def test_a_note_is_one_memory() -> None:
     assert said.observation.startswith("# Size\n\nIt holds 20 connections.")
 
 
-def test_each_section_that_says_something_is_a_memory() -> None:
+def test_each_section_with_text_is_imported_as_a_memory() -> None:
     found = read(NOTE, by_section=True)
 
     assert [(each.candidate.title, each.candidate.source_ref, each.ref) for each in found] == [
@@ -87,7 +87,7 @@ def test_a_note_without_front_matter_is_titled_by_its_heading_or_its_name() -> N
     assert (before.candidate.title, before.candidate.source_ref) == ("pool", "db/pool.md#1")
 
 
-def test_front_matter_is_read_in_its_plain_forms() -> None:
+def test_front_matter_lists_and_aliases_are_read() -> None:
     text = "---\nTags:\n  - one\n  - 'two'\n\nscope: global\ntype: journal\nservice: caddy\n---\nx"
     [found] = read(text)
 
@@ -100,14 +100,14 @@ def test_front_matter_is_read_in_its_plain_forms() -> None:
     )
 
 
-def test_what_is_no_front_matter_is_text() -> None:
+def test_unterminated_front_matter_is_text() -> None:
     [found] = read("---\ntitle: x\n\nno end")
 
     assert found.candidate.observation == "---\ntitle: x\n\nno end"
     assert found.candidate.title == "pool"
 
 
-def test_a_note_that_says_nothing_brings_nothing() -> None:
+def test_an_empty_note_is_not_imported() -> None:
     for text in ("", "\n \n", "---\ntitle: x\n---\n\n"):
         assert read(text) == []
         assert read(text, by_section=True) == []

@@ -35,14 +35,14 @@ def notice(number: int, title: str, level: Level = Level.CRITICAL, **more: objec
     )
 
 
-def test_one_notice_is_its_own_message() -> None:
+def test_one_notice_is_sent_as_its_own_message() -> None:
     found = compose_message([notice(1, "Web is down", body="It refuses.")], url="http://here")
 
     assert found.heading == "Lamplighter: Web is down"
     assert found.text == "It refuses.\n\nhttp://here"
 
 
-def test_many_are_one_message_the_worst_first() -> None:
+def test_many_notices_are_one_message_with_the_most_severe_first() -> None:
     many = [notice(n, f"n{n}", Level.WARNING, service="web") for n in range(1, 1001)]
     message = compose_message([*many, notice(1001, "halted", kind=NoticeKind.HALT)])
 
@@ -53,7 +53,7 @@ def test_many_are_one_message_the_worst_first() -> None:
     assert (len(lines), lines[-1]) == (21, "and 981 more")
 
 
-def test_approvals_come_first_and_in_full_in_a_digest() -> None:
+def test_approvals_are_first_and_in_full_in_a_digest() -> None:
     many = [notice(n, f"n{n}", Level.CRITICAL, service="web") for n in range(1, 31)]
     body = "Session 3 wants to run, in /:\n/bin/true"
     asked = notice(31, "restart", Level.WARNING, kind=NoticeKind.APPROVAL, service="nas", body=body)
@@ -69,13 +69,13 @@ def test_approvals_come_first_and_in_full_in_a_digest() -> None:
     ("level", "told"),
     [("critical", ["critical"]), ("warning", ["warning", "critical"]), ("info", list(Level))],
 )
-def test_events_are_sent_from_a_level_on(level: str, told: list[str]) -> None:
+def test_events_are_sent_from_the_configured_level(level: str, told: list[str]) -> None:
     telling = NoticePolicy(Level(level))
 
     assert [each.value for each in Level if telling.tells(each)] == told
 
 
-def test_events_wait_for_others_and_what_waits_for_a_person_does_not() -> None:
+def test_events_are_collected_and_approvals_sent_at_once() -> None:
     gathers = NoticePolicy(gather=timedelta(minutes=10))
 
     assert NoticePolicy().due(NoticeKind.EVENT, now=NOON) == NOON + SETTLE
@@ -83,7 +83,7 @@ def test_events_wait_for_others_and_what_waits_for_a_person_does_not() -> None:
     assert gathers.due(NoticeKind.APPROVAL, now=NOON) == NOON
 
 
-def test_what_is_not_taken_is_tried_less_and_less_often() -> None:
+def test_retries_of_a_failed_notice_have_increasing_delays() -> None:
     assert [retry_delay(n).total_seconds() for n in (1, 2, 3, 9, 10_000)] == [
         15,
         30,

@@ -37,13 +37,15 @@ def old(number: int, text: str, *, days: float = 0, **more: object) -> Memory:
         ({"category": Category.TIMING}, 8, False),
     ],
 )
-def test_which_episodes_are_compressed(change: dict[str, object], days: int, taken: bool) -> None:
+def test_only_old_unpinned_episodes_are_compressed(
+    change: dict[str, object], days: int, taken: bool
+) -> None:
     memory = old(1, "The build failed", **change)
 
     assert is_old_episode(memory, MONDAY + timedelta(days=days)) is taken
 
 
-def test_repetitions_are_one_text_with_their_number_days_and_values() -> None:
+def test_repetitions_become_one_digest_with_count_dates_and_values() -> None:
     episodes = [
         old(number, f"The build took {seconds} seconds.", days=number)
         for number, seconds in enumerate((41, 65, 52))
@@ -63,7 +65,7 @@ def test_repetitions_are_one_text_with_their_number_days_and_values() -> None:
     assert again.text.endswith("(4 times, 2026-01-05 to 2026-01-09; values 30 to 65).")
 
 
-def test_the_rest_of_a_week_is_one_text_of_what_says_most() -> None:
+def test_other_episodes_of_a_week_become_one_digest_of_the_most_informative() -> None:
     episodes = [
         old(1, "Asked Maria about the invoices of Acme."),
         old(2, "Ok.", days=1),
@@ -86,7 +88,7 @@ def test_the_rest_of_a_week_is_one_text_of_what_says_most() -> None:
     assert again.text.count("Notes of the week") == 1
 
 
-def test_bundles_part_projects_services_scopes_and_weeks() -> None:
+def test_bundles_are_separated_by_project_service_scope_and_week() -> None:
     some = [
         old(1, "One"),
         old(2, "Two", project="billing"),
@@ -116,11 +118,11 @@ def test_bundles_part_projects_services_scopes_and_weeks() -> None:
         ("## Key Learnings\n- The cache must be warm before the first request", ["learning"]),
     ],
 )
-def test_facts_in_an_episode(text: str, facts: list[str]) -> None:
+def test_facts_are_extracted_from_an_episode(text: str, facts: list[str]) -> None:
     assert [each.category for each in find_facts(text, TextContext(project="shop"))] == facts
 
 
-def test_a_captured_decision_is_a_fact_as_a_whole() -> None:
+def test_the_first_sentence_of_a_captured_decision_is_a_fact() -> None:
     text = "Postgres stays on 15 until March. Asked twice."
 
     [fact, *_] = find_facts(text, TextContext(project="shop"), Category.DECISION)

@@ -61,12 +61,12 @@ def raw(number: int, text: str, **more: object) -> Memory:
         ("Something else altogether", False),
     ],
 )
-def test_when_two_texts_are_duplicates(other: str, same: bool) -> None:
+def test_duplicates_differ_in_no_number_name_or_negation(other: str, same: bool) -> None:
     assert is_duplicate(FULL, other) is same
     assert is_duplicate(other, FULL) is same
 
 
-def test_a_known_name_is_never_passed_over() -> None:
+def test_texts_that_differ_in_a_known_name_are_not_duplicates() -> None:
     longer = f"{FULL} of archive"
 
     assert is_duplicate(FULL, longer)
@@ -83,13 +83,13 @@ def test_a_known_name_is_never_passed_over() -> None:
         ("Backups", "Databackups run", False),
     ],
 )
-def test_a_part_of_a_text_is_known_unless_it_lacks_a_number_or_a_negation(
+def test_a_contained_text_is_redundant_unless_a_number_or_negation_is_missing(
     short: str, long: str, skipped: bool
 ) -> None:
     assert drops_nothing(short, long) is skipped
 
 
-def test_several_other_words_are_another_subject() -> None:
+def test_texts_with_several_different_words_differ_in_subject() -> None:
     one = "We use Grafana for invoices because Chen knows it"
 
     assert differs_in_subject(one, "We use Kafka for webhooks because Chen knows it")
@@ -97,14 +97,14 @@ def test_several_other_words_are_another_subject() -> None:
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_similarity_is_symmetric_and_whole_for_equal_texts(one: str, other: str) -> None:
+def test_similarity_is_symmetric_and_1_for_equal_texts(one: str, other: str) -> None:
     assert similarity(one, other) == similarity(other, one)
     assert 0 <= similarity(one, other) <= 1
     assert similarity(one, one) == 1
 
 
 @given(st.lists(st.sampled_from([FULL, f"{FULL} again", FULL.lower(), "Other"]), max_size=12))
-def test_of_each_group_of_duplicates_the_newest_is_kept(texts: list[str]) -> None:
+def test_only_the_newest_of_each_group_of_duplicates_remains(texts: list[str]) -> None:
     held = [raw(number, text) for number, text in enumerate(texts, 1)]
 
     pairs = find_duplicates(held)
@@ -130,7 +130,9 @@ def test_of_each_group_of_duplicates_the_newest_is_kept(texts: list[str]) -> Non
     ],
     ids=lambda each: next(iter(each)),
 )
-def test_what_is_never_set_aside(change: dict[str, object]) -> None:
+def test_imported_and_differently_scoped_memories_are_never_duplicates(
+    change: dict[str, object],
+) -> None:
     older, newer = raw(1, FULL, **change), raw(2, FULL)
 
     assert find_duplicates([raw(1, FULL), newer]) == [(raw(1, FULL), newer)]

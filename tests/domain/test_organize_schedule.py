@@ -41,7 +41,7 @@ LAST = OrganizerRun(
         (replace(LAST, ended_at=None), {"now": NOON + 99 * HOUR}, False),
     ],
 )
-def test_when_a_run_is_due(
+def test_a_run_is_due_after_its_interval_if_there_is_work(
     last: OrganizerRun | None, change: dict[str, object], expected: bool
 ) -> None:
     usual = {
@@ -55,7 +55,7 @@ def test_when_a_run_is_due(
     assert is_due(last, **{**usual, **change}) is expected  # type: ignore[arg-type]
 
 
-def test_a_queued_or_abandoned_run_waits_for_a_process() -> None:
+def test_a_queued_or_abandoned_run_is_to_be_continued() -> None:
     running = replace(LAST, state=RunState.RUNNING, ended_at=None)
 
     assert replace(running, state=RunState.QUEUED).waits(NOON)

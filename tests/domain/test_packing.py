@@ -24,12 +24,14 @@ SIZES = st.lists(st.integers(1, 50_000), max_size=60)
         ([], 100, []),
     ],
 )
-def test_a_text_is_whole_while_there_is_room(sizes: list[int], room: int, got: list[int]) -> None:
+def test_texts_are_included_in_full_while_they_fit(
+    sizes: list[int], room: int, got: list[int]
+) -> None:
     assert allocate_chars(sizes, room) == got
 
 
 @given(SIZES, st.integers(0, 200_000))
-def test_no_room_is_overdrawn_and_none_is_wasted(sizes: list[int], room: int) -> None:
+def test_allocations_use_the_room_without_exceeding_it(sizes: list[int], room: int) -> None:
     got = allocate_chars(sizes, room)
 
     assert sum(got) <= room
@@ -39,7 +41,7 @@ def test_no_room_is_overdrawn_and_none_is_wasted(sizes: list[int], room: int) ->
         assert share == 0 or share >= min(size, LEAST_CHARS)
 
 
-def test_a_line_has_its_day_and_who_said_it() -> None:
+def test_the_origin_of_a_line_is_its_date_and_speaker_or_session() -> None:
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
     memory = Memory(
         id=MemoryId(1),

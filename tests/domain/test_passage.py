@@ -56,7 +56,9 @@ def test_the_end_of_a_text_is_returned_in_full_length() -> None:
 
 
 @given(WORDS, st.lists(st.sampled_from(["disk", "slow", "日本"]), max_size=3), st.integers(5, 120))
-def test_no_other_part_holds_more(words: list[str], asked: list[str], chars: int) -> None:
+def test_no_other_excerpt_contains_more_terms(
+    words: list[str], asked: list[str], chars: int
+) -> None:
     text, looked_for = " ".join(words), terms(" ".join(asked))
 
     start, end = find_excerpt(text, looked_for, chars)
@@ -73,7 +75,7 @@ def held(text: str, looked_for: list[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("text", ["disk " * 12_000, "disk" * 15_000, "日本" * 30_000])
-def test_a_text_full_of_the_word_is_soon_done(text: str) -> None:
+def test_a_text_that_repeats_a_term_is_excerpted_in_bounded_time(text: str) -> None:
     """Trying all continuations from each place would never end here."""
     assert len(render_excerpt(text, terms("disk 日本"), 300)) == 300
 
@@ -87,7 +89,7 @@ def test_a_text_full_of_the_word_is_soon_done(text: str) -> None:
         ("Use WA…", "- [decision] Use WAL. It is fast"),
     ],
 )
-def test_a_title_that_the_words_begin_with_is_not_said_twice(title: str, expected: str) -> None:
+def test_a_title_that_starts_the_text_is_not_repeated(title: str, expected: str) -> None:
     words = "Use WAL. It is fast"
     memory = Memory(
         id=MemoryId(1),

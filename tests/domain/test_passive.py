@@ -23,7 +23,7 @@ NUMBERED = f"Done.\n\n## Key Learnings:\n\n1. {POOL}\n2) **{WAL}**\n3. {PORT}\n"
     ],
     ids=["numbered", "spanish", "spanish short", "bullets", "last wins", "short", "next heading"],
 )
-def test_learnings_are_found_132(text: str, found: list[str]) -> None:
+def test_learnings_are_extracted_132(text: str, found: list[str]) -> None:
     assert extract_learnings(text) == found
 
 
@@ -47,11 +47,11 @@ def test_learnings_are_found_132(text: str, found: list[str]) -> None:
          ["数据库连接池最多只能容纳二十个连接否则会一直等待下去"]),
     ],
 )  # fmt: skip
-def test_what_is_no_learning_is_left(text: str, found: list[str]) -> None:
+def test_text_without_a_learning_is_ignored(text: str, found: list[str]) -> None:
     assert extract_learnings(text) == found
 
 
-def test_a_learning_is_titled_by_its_beginning() -> None:
+def test_the_title_of_a_learning_is_its_beginning() -> None:
     assert learning_title(POOL) == POOL
     assert learning_title(f"{WAL} and never waits for them") == f"{WAL} and never…"
     assert len(learning_title("x" * 200)) == TITLE_CHARS

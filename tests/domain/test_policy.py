@@ -91,7 +91,7 @@ def test_nothing_is_reachable_by_default() -> None:
     ) == Refusal("Web is not in the scope of this session")
 
 
-def test_what_is_declared_is_found_in_whatever_spelling() -> None:
+def test_a_declared_action_is_resolved_in_any_spelling() -> None:
     found = resolve_action("WEB", "restart", REACH)
 
     assert found == RequestedAction(WEB, replace(RESTART, approve=ApprovalPolicy.NEVER))
@@ -108,7 +108,7 @@ def test_what_is_declared_is_found_in_whatever_spelling() -> None:
         (ApprovalPolicy.NEVER, ApprovalPolicy.FIRST, True),
     ],
 )
-def test_the_rule_of_an_action_wins_over_that_of_its_service(
+def test_the_approval_policy_of_an_action_overrides_that_of_its_service(
     rule: ApprovalPolicy, own: ApprovalPolicy | None, asked: bool
 ) -> None:
     chosen = asking(rule, own)
@@ -137,13 +137,13 @@ def test_the_rule_of_an_action_wins_over_that_of_its_service(
         ({"cooldown": replace(FREE, limit=Limit(99, timedelta(hours=4)))}, policy.USAGE_UNKNOWN),
     ],
 )
-def test_each_fact_can_refuse(more: dict[str, Any], why: str) -> None:
+def test_each_fact_alone_can_cause_a_refusal(more: dict[str, Any], why: str) -> None:
     for rule, agreed in product(ApprovalPolicy, (False, True)):
         facts = replace(WELL, agreed=agreed, **more)
         assert decide(asking(rule), facts, now=NOON) == Refusal(why)
 
 
-def test_a_second_attempt_needs_no_slot_but_all_else() -> None:
+def test_a_second_attempt_needs_no_slot_but_meets_all_other_conditions() -> None:
     second = replace(WELL, cooldown=FULL, second=True)
 
     assert decide(NEVER, second, now=NOON) == Allowed()
@@ -152,7 +152,7 @@ def test_a_second_attempt_needs_no_slot_but_all_else() -> None:
         assert isinstance(decide(NEVER, replace(second, **more), now=NOON), Refusal)
 
 
-def test_unknown_facts_count_against_a_request() -> None:
+def test_an_unknown_fact_causes_a_refusal() -> None:
     established = ("alive", "halted", "solvent", "under_way", "cooldown")
 
     for name in established:
@@ -187,7 +187,7 @@ def situations(draw: st.DrawFn) -> tuple[RequestedAction, PolicyFacts]:
 
 
 @given(situations())
-def test_only_what_is_well_in_every_way_is_allowed(
+def test_an_action_is_allowed_only_if_all_conditions_are_met(
     situation: tuple[RequestedAction, PolicyFacts],
 ) -> None:
     chosen, facts = situation
@@ -205,7 +205,7 @@ def test_only_what_is_well_in_every_way_is_allowed(
 
 
 @given(situations(), texts, texts)
-def test_no_text_changes_a_ruling(
+def test_no_text_changes_the_verdict(
     situation: tuple[RequestedAction, PolicyFacts], one: str, two: str
 ) -> None:
     chosen, facts = situation
@@ -236,7 +236,7 @@ def test_no_text_of_a_use_frees_a_slot(one: str, two: str, count: int, outcome: 
 
 
 @given(texts, texts, st.integers(0, 5), st.sampled_from([None, (), ("Web",), ("other",)]))
-def test_no_name_reaches_what_was_not_declared(
+def test_no_name_resolves_to_an_undeclared_action(
     service: str, action: str, tier: int, scope: tuple[str, ...] | None
 ) -> None:
     found = resolve_action(service, action, replace(REACH, tier=tier, scope=scope))

@@ -21,19 +21,19 @@ EACH = Usage(uncached=MILLION, output=MILLION, cache_read=MILLION, cache_write=M
         ("claude-opus-5-5", 4.0 + 20.0 + 0.2 + 5.0),
     ],
 )
-def test_a_million_tokens_of_each_kind_cost_what_the_list_says(model: str, dollars: float) -> None:
+def test_the_cost_follows_the_price_list(model: str, dollars: float) -> None:
     assert request_cost(model, EACH) == pytest.approx(dollars)
 
 
 @pytest.mark.parametrize(
     "model", ["", "qwen3-coder", "claude", "claude-opus-4-9", "claude-opus-4-5-fast", "xclaude"]
 )
-def test_what_an_unknown_model_costs_is_not_known(model: str) -> None:
+def test_the_cost_of_an_unknown_model_is_unknown(model: str) -> None:
     assert request_cost(model, EACH) is None
     assert request_cost(model, Usage()) is None
 
 
-def test_a_long_prompt_has_its_own_price() -> None:
+def test_a_long_prompt_has_a_separate_price() -> None:
     short = Usage(uncached=50_000, cache_read=50_000)
     long = Usage(uncached=50_000, cache_read=50_001)
 
@@ -41,7 +41,7 @@ def test_a_long_prompt_has_its_own_price() -> None:
     assert request_cost("claude-haiku-5-5", long) == pytest.approx(0.0275, rel=1e-3)
 
 
-def test_the_prices_of_an_operator_go_before_the_list() -> None:
+def test_prices_of_an_operator_override_the_price_list() -> None:
     mine = Price(input=1.0, output=2.0, cache_read=0.0, cache_write=0.0)
 
     assert find_price("qwen3-coder", {"qwen3-coder": mine}) == mine

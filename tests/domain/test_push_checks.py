@@ -51,7 +51,7 @@ def states(found: Evaluation) -> list[tuple[float, str]]:
     return [((run.at - NOON) / MINUTE, run.state.value) for run in found.runs]
 
 
-def test_a_silent_job_fails_after_its_grace_and_once_for_each_run_that_it_misses() -> None:
+def test_a_job_without_signals_fails_once_per_missed_run_after_the_grace() -> None:
     assert states(evaluated(minutes=64)) == []
     assert states(evaluated(minutes=66)) == [(65.0, "failed")]
     assert states(evaluated(minutes=190)) == [
@@ -70,7 +70,7 @@ def test_a_signal_passes_and_the_next_run_counts_from_it() -> None:
     assert states(evaluated(signal(50), minutes=116)) == [(50.0, "passed"), (115.0, "failed")]
 
 
-def test_a_late_signal_leaves_the_failure_before_it() -> None:
+def test_a_late_signal_does_not_remove_the_failure_before_it() -> None:
     assert states(evaluated(signal(70), minutes=80)) == [(65.0, "failed"), (70.0, "passed")]
 
 
@@ -90,7 +90,7 @@ def test_a_started_job_must_finish_within_its_grace() -> None:
     assert finished.runs[0].latency_ms == 1_200_000.0
 
 
-def test_a_failed_run_names_its_exit_status_and_what_the_job_sent() -> None:
+def test_a_failed_run_has_the_exit_status_and_the_output_of_the_job() -> None:
     [run] = evaluated(signal(5, FAIL, "dumping\nno space left\n"), minutes=6).runs
 
     assert (run.state, run.status) == (PointState.FAILED, 3)
@@ -120,7 +120,7 @@ def test_a_cron_expression_follows_the_clock_of_its_zone(
     assert next_expected(NIGHTLY, after) == expected
 
 
-def test_a_job_that_ends_in_the_repeated_hour_of_autumn_is_not_expected_again_that_night() -> None:
+def test_a_run_in_the_repeated_hour_of_autumn_is_expected_only_once() -> None:
     began = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     ended = replace(signal(0), at=began + timedelta(minutes=45))
 
@@ -138,7 +138,7 @@ def test_a_job_that_ends_in_the_repeated_hour_of_autumn_is_not_expected_again_th
 
 
 @pytest.mark.parametrize("expression", ["", "x", "* * * *", "61 * * * *", "0 0 31 2 *"])
-def test_a_cron_expression_that_never_comes_is_refused(expression: str) -> None:
+def test_an_invalid_or_never_due_cron_expression_is_rejected(expression: str) -> None:
     assert schedule_problem(expression)
 
 
@@ -155,7 +155,7 @@ def test_a_cron_expression_that_never_comes_is_refused(expression: str) -> None:
         ("²", None),
     ],
 )
-def test_the_last_part_of_an_address(
+def test_the_last_path_segment_is_parsed_as_a_signal(
     word: str, expected: tuple[SignalKind, int | None] | None
 ) -> None:
     assert parse_signal(word) == expected
@@ -171,7 +171,7 @@ def test_a_key_has_144_random_bits() -> None:
     st.lists(st.tuples(st.floats(0, 600), st.sampled_from(SignalKind)), max_size=8),
     st.lists(st.floats(0, 700), max_size=6),
 )
-def test_however_often_it_is_evaluated_the_results_are_the_same(
+def test_the_results_do_not_depend_on_how_often_they_are_evaluated(
     given_signals: list[tuple[float, SignalKind]], moments: list[float]
 ) -> None:
     signals = [signal(minutes, kind) for minutes, kind in sorted(given_signals)]

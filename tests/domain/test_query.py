@@ -21,24 +21,24 @@ def ask(query: str, **more: object) -> ParsedQuery:
     return parse_query(SearchRequest(query=query, **more), now=NOW)  # type: ignore[arg-type]
 
 
-def test_common_words_are_left_out_unless_nothing_else_is_said() -> None:
+def test_common_words_are_omitted_unless_the_query_has_no_others() -> None:
     assert ask("why is the disk full").terms == ("disk", "full")
     assert ask("the of").terms == ("the", "of")
 
 
-def test_a_phrase_matches_exactly_and_its_words_count() -> None:
+def test_a_quoted_phrase_is_matched_exactly_and_its_words_are_terms() -> None:
     found = ask('jellyfin "no route to host"')
 
     assert found.phrases == (("no", "rout", "to", "host"),)
     assert found.terms == ("jellyfin", "rout", "host")
 
 
-def test_one_word_in_quotes_is_a_word() -> None:
+def test_one_word_in_quotes_is_not_a_phrase() -> None:
     assert ask('"fix" auth').phrases == ()
     assert set(ask('"fix" auth').terms) == {"fix", "auth"}
 
 
-def test_a_minus_takes_away_and_alone_it_is_text() -> None:
+def test_a_minus_excludes_a_word_unless_it_is_the_whole_query() -> None:
     found = ask('restart -plex -"by hand"')
 
     assert found.terms == ("restart",)
@@ -47,7 +47,7 @@ def test_a_minus_takes_away_and_alone_it_is_text() -> None:
     assert ask("- a list --dry-run").without == ()
 
 
-def test_filters_narrow_and_are_no_words() -> None:
+def test_filters_are_not_search_terms() -> None:
     query = 'slow service:jellyfin type:decision kind:semantic project:web tag:"a b" in:events'
     wanted = ask(query).request
 
@@ -62,12 +62,12 @@ def test_filters_narrow_and_are_no_words() -> None:
 @pytest.mark.parametrize(
     "query", ["service:", "type:nonsense", "in:nowhere", "since:ever", "http://host/x", "fix: it"]
 )
-def test_what_is_no_filter_is_text(query: str) -> None:
+def test_an_invalid_filter_is_text(query: str) -> None:
     assert ask(query).request == SearchRequest(query=query)
     assert ask(query).terms
 
 
-def test_who_is_held_to_a_project_gets_no_other_by_what_is_typed() -> None:
+def test_a_typed_project_does_not_override_the_bound_project() -> None:
     held = ask("project:theirs disk", project="mine")
 
     assert held.request.project == "mine"
@@ -76,7 +76,7 @@ def test_who_is_held_to_a_project_gets_no_other_by_what_is_typed() -> None:
     assert ask("project:theirs disk").request.project == "theirs"
 
 
-def test_a_filter_that_is_typed_never_replaces_what_is_asked_for_beside_the_words() -> None:
+def test_a_typed_filter_never_widens_a_requested_filter() -> None:
     timing, decision = Category.TIMING, Category.DECISION
     kinds = ask("type:decision x", categories=(timing, decision)).request.categories
 
@@ -100,7 +100,7 @@ def test_applied_filters_are_returned_as_typed() -> None:
     assert ask("service:plex slow", service="jellyfin").filters == ()
 
 
-def test_each_term_is_known_as_it_was_typed_first() -> None:
+def test_each_term_has_its_first_typed_spelling() -> None:
     found = ask('Redirects "no Routes" redirecting save-item')
 
     assert found.spelled["redirect"] == "Redirects"
@@ -109,7 +109,7 @@ def test_each_term_is_known_as_it_was_typed_first() -> None:
     assert set(found.terms) <= set(found.spelled)
 
 
-def test_a_prompt_is_taken_word_by_word() -> None:
+def test_a_literal_query_has_no_filters_phrases_or_exclusions() -> None:
     found = ask('- service:web "no route" -x', literal=True)
 
     assert found.request.service is None
@@ -123,12 +123,12 @@ def test_a_word_with_a_slash_may_be_a_topic_key() -> None:
 
 
 @pytest.mark.parametrize("query", ["", " ", "*", "-- !!", "\0", "^", "{}", '""', "()"])
-def test_what_says_nothing_asks_for_nothing(query: str) -> None:
+def test_a_query_without_words_is_empty(query: str) -> None:
     assert ask(query).empty
 
 
 @given(st.text())
-def test_no_text_is_refused(query: str) -> None:
+def test_any_text_is_a_valid_query(query: str) -> None:
     found = ask(query)
 
     assert len(found.terms) <= TERMS
@@ -137,7 +137,7 @@ def test_no_text_is_refused(query: str) -> None:
     )
 
 
-def test_a_megabyte_is_bounded() -> None:
+def test_the_number_of_terms_of_a_long_query_is_limited() -> None:
     assert len(ask(" ".join(f"w{number}" for number in range(200_000))).terms) == TERMS
 
 
@@ -161,7 +161,7 @@ def test_a_megabyte_is_bounded() -> None:
         ("moved in 2023", "2023-01-01", "2024-01-01"),
     ],
 )
-def test_a_time_that_is_named(text: str, start: str, end: str) -> None:
+def test_a_named_period_is_recognized(text: str, start: str, end: str) -> None:
     found = find_period(text, now=NOW)
 
     assert found is not None
@@ -172,7 +172,7 @@ def test_a_time_that_is_named(text: str, start: str, end: str) -> None:
     "text",
     ["", "may I", "may 5 of us", "2026-13-45", "99999 weeks ago", "yesterdays"],
 )
-def test_what_is_no_time(text: str) -> None:
+def test_a_text_without_a_period_has_none(text: str) -> None:
     assert find_period(text, now=NOW) is None
 
 
@@ -190,18 +190,18 @@ def test_what_is_no_time(text: str) -> None:
         ("1." * 150, None),
     ],
 )
-def test_a_day_that_a_text_begins_with(text: str, day: str | None) -> None:
+def test_a_leading_date_is_recognized(text: str, day: str | None) -> None:
     found = leading_date(text)
 
     assert (found and f"{found:%Y-%m-%d}") == day
 
 
 @given(st.text())
-def test_any_text_may_be_asked_for_its_time(text: str) -> None:
+def test_any_text_is_searched_for_a_period_without_an_exception(text: str) -> None:
     find_period(f"{text} 3 days ago {text}", now=NOW)
 
 
-def test_the_passage_is_where_the_words_are() -> None:
+def test_the_best_passage_contains_the_terms() -> None:
     text = "word " * 200 + "The service starts slowly after a restart. " + "more " * 100
 
     said, spans = best_passage(text, set(terms("restarting slowly")))
@@ -211,7 +211,7 @@ def test_the_passage_is_where_the_words_are() -> None:
 
 
 @given(st.text(), st.text(min_size=1, max_size=20))
-def test_spans_are_in_the_text_and_apart(text: str, query: str) -> None:
+def test_spans_are_within_the_text_and_do_not_overlap(text: str, query: str) -> None:
     said, spans = best_passage(f"{text} {query}", set(terms(query)))
 
     assert all(0 <= start < end <= len(said) for start, end in spans)
@@ -230,5 +230,5 @@ def test_spans_are_in_the_text_and_apart(text: str, query: str) -> None:
         ("auth database migration", '"auth" OR "database" OR "migration"'),
     ],
 )
-def test_the_sanitised_form_that_clients_know_118(text: str, expected: str) -> None:
+def test_a_query_is_sanitized_to_quoted_words_118(text: str, expected: str) -> None:
     assert sanitize_query(text) == expected

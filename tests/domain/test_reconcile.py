@@ -62,7 +62,7 @@ def says(candidate: Candidate) -> Callable[[Memory], RelationVerdict]:
     return lambda held: relate(candidate.observation, held.observation, service=candidate.service)
 
 
-def test_what_is_not_known_is_learned() -> None:
+def test_an_unknown_observation_is_learned() -> None:
     other = replace(HELD, observation="Library scan takes 20 minutes")
 
     assert decide(SAYS, [other]) == Decision(ReconcileOutcome.LEARNED, reason="no similar memory")
@@ -70,7 +70,7 @@ def test_what_is_not_known_is_learned() -> None:
 
 
 @pytest.mark.parametrize(("held", "raised"), [(LEARNED, after(UP)), (0.95, 1.0), (1.0, 1.0)])
-def test_what_another_session_says_again_grows_stronger(held: float, raised: float) -> None:
+def test_a_repetition_by_another_session_reinforces_a_memory(held: float, raised: float) -> None:
     memory = replace(HELD, confidence=held)
 
     assert decide(SAYS, [memory]) == Decision(
@@ -94,14 +94,14 @@ def test_a_session_does_not_reinforce_its_own_memory() -> None:
     )
 
 
-def test_what_a_person_wrote_is_reinforced_by_a_session() -> None:
+def test_a_memory_of_a_person_is_reinforced_by_a_session() -> None:
     typed = replace(HELD, session_id=None)
 
     assert decide(SAYS, [typed]).outcome is ReconcileOutcome.REINFORCED
     assert decide(replace(SAYS, session_id=None), [typed]).outcome is ReconcileOutcome.REINFORCED
 
 
-def test_an_inactive_twin_is_revived_by_a_new_memory_not_raised() -> None:
+def test_an_inactive_equal_memory_is_revived_by_a_new_memory() -> None:
     newer = replace(FADED, id=MemoryId(9))
 
     assert decide(SAYS, [FADED, newer]) == Decision(
@@ -111,7 +111,7 @@ def test_an_inactive_twin_is_revived_by_a_new_memory_not_raised() -> None:
     )
 
 
-def test_an_active_twin_is_raised_rather_than_an_inactive_one_revived() -> None:
+def test_an_active_equal_memory_is_preferred_to_an_inactive_one() -> None:
     decision = decide(SAYS, [replace(FADED, id=MemoryId(9), confidence=0.9), HELD])
 
     assert (decision.outcome, decision.revives) == (ReconcileOutcome.REINFORCED, None)
@@ -119,7 +119,7 @@ def test_an_active_twin_is_raised_rather_than_an_inactive_one_revived() -> None:
     assert decision.target.id == HELD.id
 
 
-def test_of_several_that_say_the_same_the_surest_and_then_the_oldest_is_raised() -> None:
+def test_the_most_confident_then_oldest_of_several_equals_is_reinforced() -> None:
     sure = replace(HELD, id=MemoryId(8), confidence=0.8)
     twin = replace(sure, id=MemoryId(9))
 
@@ -151,7 +151,7 @@ UNSURE, UNRELATED = Relation.UNSURE, Relation.UNRELATED
         (0.1, 0.0, False),
     ],
 )
-def test_what_is_contradicted_loses_a_fifth_and_the_new_one_is_learned(
+def test_a_contradicted_memory_loses_0_2_and_the_new_one_is_learned(
     held: float, left: float, active: bool
 ) -> None:
     old = row(1, held)
@@ -167,7 +167,7 @@ def test_what_is_contradicted_loses_a_fifth_and_the_new_one_is_learned(
     assert effect.after.updated_at == old.updated_at  # it was not confirmed
 
 
-def test_what_is_not_sure_takes_nothing_and_asks() -> None:
+def test_an_uncertain_conflict_lowers_no_confidence_and_opens_a_review() -> None:
     old = row(1)
 
     decision = reconcile(SAYS, [old], as_if(UNSURE), now=LATER)
@@ -176,7 +176,7 @@ def test_what_is_not_sure_takes_nothing_and_asks() -> None:
     assert decision.effects == (Effect(old, old, ReviewKind.POSSIBLE, "reason 1"),)
 
 
-def test_one_is_reinforced_while_others_are_contradicted_and_the_rest_is_left_alone() -> None:
+def test_one_memory_is_reinforced_and_conflicting_ones_are_weakened() -> None:
     held = [row(1), row(2, 0.9), row(3), row(4), row(5)]
     relations = as_if(SAME, SAME, CONFLICTING, UNRELATED, CONFLICTING)
 
@@ -197,7 +197,7 @@ def test_a_session_weakens_a_memory_once() -> None:
     assert [(each.after, each.weakens) for each in decision.effects] == [(old, False)]
 
 
-def test_an_inactive_memory_is_neither_raised_nor_weakened() -> None:
+def test_an_inactive_memory_is_neither_reinforced_nor_weakened() -> None:
     for relation in Relation:
         decision = reconcile(SAYS, [row(1, 0.2, active=False)], as_if(relation), now=LATER)
 
@@ -222,7 +222,7 @@ def test_memories_judged_compatible_are_not_weakened_again() -> None:
         (EchoPolicy.IGNORE, False, ReconcileOutcome.UNCHANGED, ECHO),
     ],
 )
-def test_an_echo_of_the_prompt_is_named_so(
+def test_an_echo_of_the_prompt_is_reported_as_such(
     echo: EchoPolicy, looked: bool, outcome: ReconcileOutcome, reason: str
 ) -> None:
     standing = CandidateHistory(included=[HELD.id], echo=echo, looked=looked)
@@ -232,7 +232,7 @@ def test_an_echo_of_the_prompt_is_named_so(
     assert (decision.outcome, decision.reason) == (outcome, reason)
 
 
-def test_in_other_words_it_is_no_echo() -> None:
+def test_a_paraphrase_of_the_prompt_is_not_an_echo() -> None:
     other = replace(HELD, observation="It needs about a minute to start")
     standing = CandidateHistory(included=[HELD.id], echo=EchoPolicy.IGNORE, looked=False)
 
@@ -250,7 +250,7 @@ def test_in_other_words_it_is_no_echo() -> None:
         max_size=8,
     )
 )
-def test_whatever_is_held_at_most_one_is_raised_and_only_what_conflicts_loses(
+def test_at_most_one_memory_is_reinforced_and_only_conflicting_ones_weakened(
     given_: list[tuple[Relation, int, bool, bool]],
 ) -> None:
     relations = [relation for relation, _, _, _ in given_]
@@ -279,7 +279,7 @@ def test_whatever_is_held_at_most_one_is_raised_and_only_what_conflicts_loses(
             assert after.active == (after.confidence >= 0.3)
 
 
-def test_what_a_person_decided_against_does_nothing_unless_it_is_believed_again() -> None:
+def test_a_rejected_observation_has_no_effect_unless_it_is_active_again() -> None:
     aside = replace(HELD, active=False, inactive_reason=InactiveReason.SUPERSEDED)
     kept = replace(HELD, id=MemoryId(1), observation="Takes 5s to start")
     again = replace(HELD, id=MemoryId(9))
@@ -292,7 +292,7 @@ def test_what_a_person_decided_against_does_nothing_unless_it_is_believed_again(
     assert believed.outcome is ReconcileOutcome.REINFORCED
 
 
-def test_two_claims_of_one_session_are_not_weighed_against_each_other() -> None:
+def test_two_observations_of_one_session_do_not_conflict() -> None:
     own = replace(HELD, observation="Takes 5s to start", session_id=SAYS.session_id)
 
     assert decide(SAYS, [own]).effects == ()

@@ -84,7 +84,7 @@ exit status 127: lamplighter: command not found
 
 
 @pytest.mark.parametrize(("secret", "name"), SECRETS)
-def test_a_known_shape_of_key_is_masked(secret: str, name: str) -> None:
+def test_a_key_of_a_known_shape_is_masked(secret: str, name: str) -> None:
     masked = OPEN(f"it printed {secret} and went on")
 
     assert f"[REDACTED:{name}]" in masked
@@ -93,24 +93,26 @@ def test_a_known_shape_of_key_is_masked(secret: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("shape", BESIDE)
-def test_a_value_after_its_name_is_masked_and_the_name_kept(shape: tuple[str, ...]) -> None:
+def test_a_value_after_a_secret_name_is_masked_and_the_name_preserved(
+    shape: tuple[str, ...],
+) -> None:
     before, secret, name, after = (*shape, "")[:4]
 
     assert OPEN(f"{before}{secret}{after}") == f"{before}[REDACTED:{name}]{after}"
 
 
-def test_the_lists_are_long_enough_to_mean_something() -> None:
+def test_the_lists_of_examples_are_long_enough() -> None:
     assert len(SECRETS) + len(BESIDE) >= 15
     assert len(BENIGN) >= 30
 
 
 @pytest.mark.parametrize("line", BENIGN)
-def test_words_of_everyday_operations_are_left_alone(line: str) -> None:
+def test_everyday_lines_are_not_masked(line: str) -> None:
     assert OPEN(line) == line
     assert OPEN.masked(line.encode()) == line.encode()
 
 
-def test_a_secret_we_know_is_masked_however_it_is_written() -> None:
+def test_a_configured_secret_is_masked_in_every_encoding() -> None:
     known = build_redactor([("BROWSER_CRED_SONARR_PASS", "p@ssw0rd")])
     encoded = base64.b64encode(b"p@ssw0rd").decode()
 
@@ -129,7 +131,7 @@ def test_a_secret_within_json_is_masked(secret: str, ascii_only: bool) -> None:
     assert set(json.loads(known.masked(line.encode()))["text"][1:-1]) == {"*"}
 
 
-def test_a_plain_secret_goes_by_its_plain_name() -> None:
+def test_a_plain_secret_is_masked_with_its_plain_name() -> None:
     assert build_redactor([("API_KEY", "abcdefgh1")])("abcdefgh1") == "[REDACTED:API_KEY]"
 
 
@@ -143,16 +145,16 @@ def test_the_longest_secret_is_masked_first() -> None:
 @pytest.mark.parametrize(
     ("name", "value"), [("HOME", "/home/operator"), ("TOKEN", "short"), ("PASSAGE", "abcdefghij")]
 )
-def test_only_long_values_under_the_name_of_a_secret_are_known(name: str, value: str) -> None:
+def test_only_long_values_of_secret_names_are_masked(name: str, value: str) -> None:
     assert build_redactor([(name, value)]) == Redactor({})
 
 
-def test_a_secret_that_is_no_text_stops_nothing() -> None:
+def test_a_secret_that_is_not_valid_text_causes_no_error() -> None:
     assert build_redactor([("A_PASS", "caf\udce9-passw")])("nothing of it") == "nothing of it"
 
 
 @given(st.text(), st.sampled_from([*(secret for secret, _ in SECRETS), "kéy-of-öurs", ""]))
-def test_a_masked_line_keeps_its_length_and_stays_text(around: str, secret: str) -> None:
+def test_a_masked_line_has_the_same_length_and_is_valid_text(around: str, secret: str) -> None:
     line = f"{around} {secret} {around}".encode("utf-8", "replace")
     known = build_redactor([("OUR_TOKEN", "kéy-of-öurs")])
 
@@ -165,11 +167,11 @@ def test_a_masked_line_keeps_its_length_and_stays_text(around: str, secret: str)
 
 
 @given(st.binary())
-def test_masking_takes_any_bytes(line: bytes) -> None:
+def test_any_bytes_are_masked_without_an_exception(line: bytes) -> None:
     assert OPEN.masked(line) == line or b"*" in OPEN.masked(line)
 
 
-def test_masking_leaves_bytes_that_are_no_text_as_they_are() -> None:
+def test_masking_preserves_bytes_that_are_not_text() -> None:
     assert OPEN.masked(b"\xff AKIAIOSFODNN7EXAMPLE \xfe") == b"\xff " + b"*" * 20 + b" \xfe"
 
 
@@ -189,6 +191,6 @@ def test_masking_leaves_bytes_that_are_no_text_as_they_are() -> None:
     ],
     ids=["jwt", "sk", "bearer", "spaces", "passwords", "scheme", "url", "pem", "many found"],
 )
-def test_no_line_keeps_the_redactor_busy(text: str) -> None:
+def test_any_line_is_masked_in_bounded_time(text: str) -> None:
     assert len(OPEN.masked(text.encode())) == len(text)
     assert OPEN(text)

@@ -34,7 +34,7 @@ POOL = Memory(
         "does pgbouncer limit connections here?",
     ],
 )
-def test_what_is_about_the_same_is_near(prompt: str) -> None:
+def test_a_prompt_about_the_same_topic_is_relevant(prompt: str) -> None:
     assert is_relevant(prompt, POOL)
 
 
@@ -50,11 +50,11 @@ def test_what_is_about_the_same_is_near(prompt: str) -> None:
         "add a pool table to the game with balls, cues, pockets, physics, sounds and a score",
     ],
 )
-def test_what_only_shares_everyday_words_is_not(prompt: str) -> None:
+def test_a_prompt_that_shares_only_common_words_is_not_relevant(prompt: str) -> None:
     assert not is_relevant(prompt, POOL)
 
 
-def test_an_ending_makes_no_other_word_and_another_word_does() -> None:
+def test_an_inflected_word_matches_and_a_different_word_does_not() -> None:
     assert is_relevant("postgres connection refused", POOL)
     assert not is_relevant("the postman collects", POOL)
 
@@ -78,6 +78,6 @@ MIGRATIONS = replace(
         ("", False),
     ],
 )
-def test_a_short_sentence_shares_half_of_its_topic(prompt: str, shared: bool) -> None:
+def test_a_short_sentence_must_share_half_of_its_topic(prompt: str, shared: bool) -> None:
     assert shares_topic(prompt, MIGRATIONS) == shared
     assert not is_relevant(prompt, MIGRATIONS)

@@ -52,9 +52,7 @@ def restart(*repairs: str) -> Action:
         ([RUNNING, CONFIG], False),
     ],
 )
-def test_http_decides_whether_a_service_answers_and_without_it_any_handshake(
-    results, whether
-) -> None:
+def test_an_http_check_else_any_connection_shows_that_a_service_answers(results, whether) -> None:
     assert is_answering(results) is whether
 
 
@@ -78,11 +76,13 @@ def test_http_decides_whether_a_service_answers_and_without_it_any_handshake(
         (("no-answer", "config"), [SERVER_ERROR, CONFIG], ["http", "config"]),
     ],
 )
-def test_an_action_repairs_what_it_is_declared_for(repairs, results, names) -> None:
+def test_an_action_repairs_only_the_failures_that_it_is_declared_for(
+    repairs, results, names
+) -> None:
     assert [each.name for each in repairable_checks(restart(*repairs), results)] == names
 
 
-def test_the_refusal_begins_with_the_cause() -> None:
+def test_the_refusal_starts_with_the_cause() -> None:
     said = no_repair_reason(WEB, restart(), [UP, CONFIG])
 
     assert said == "config: why; web answers, and restart is declared only for no-answer"
@@ -92,5 +92,5 @@ def test_a_service_that_is_healthy_needs_no_action() -> None:
     assert no_repair_reason(WEB, restart(), [UP, OPEN]) == HEALTHY_AGAIN
 
 
-def test_a_failure_that_may_be_repaired_is_no_reason_against_it() -> None:
+def test_a_repairable_failure_has_no_reason_against_the_action() -> None:
     assert no_repair_reason(WEB, restart(), [SERVER_ERROR]) == ""

@@ -77,7 +77,7 @@ def answered(resolution: Resolution, **more: str) -> list[tuple[Memory, str]]:
     ]
 
 
-def test_the_claim_that_is_not_kept_is_superseded() -> None:
+def test_the_rejected_memory_is_superseded() -> None:
     aside = {"active": False, "inactive_reason": ASIDE, "version": 2}
 
     assert answered(Resolution.KEEP_OLD) == [
@@ -88,7 +88,7 @@ def test_the_claim_that_is_not_kept_is_superseded() -> None:
     ]
 
 
-def test_both_are_true_each_in_its_scope() -> None:
+def test_resolving_as_both_adds_a_scope_to_each_memory() -> None:
     cold = replace(OLD, observation="Takes 60s to start (cold)", updated_at=LATER, version=2)
     warm = replace(NEW, observation="Takes 5s to start (warm)", updated_at=LATER, version=2)
 
@@ -100,7 +100,7 @@ def test_both_are_true_each_in_its_scope() -> None:
     assert only == warm
 
 
-def test_merged_they_are_one_as_sure_as_the_surer_of_them() -> None:
+def test_a_merge_has_the_higher_confidence_of_both_memories() -> None:
     [(merged, why), (other, _)] = answered(Resolution.MERGE)
 
     words = {"observation": "Takes 5s to 60s", "confidence": 0.8, "updated_at": LATER}
@@ -144,12 +144,12 @@ def test_a_merge_of_two_low_memories_is_active_again() -> None:
     assert (found.moves[0].after.active, found.moves[0].after.confidence) == (True, 0.3)
 
 
-def test_dismissed_nothing_changes() -> None:
+def test_a_dismissed_review_changes_nothing() -> None:
     assert answered(Resolution.DISMISS) == []
 
 
 @pytest.mark.parametrize("resolution", ANSWERS)
-def test_what_contradiction_took_is_given_back_where_the_old_claim_stays(
+def test_lost_confidence_is_restored_if_the_old_memory_remains(
     resolution: Resolution,
 ) -> None:
     stays = (Resolution.KEEP_OLD, Resolution.BOTH, Resolution.MERGE)
@@ -158,7 +158,7 @@ def test_what_contradiction_took_is_given_back_where_the_old_claim_stays(
 
 
 @given(answers, st.integers(0, 100), st.integers(0, 100), st.sampled_from([None, ASIDE]))
-def test_whatever_is_decided_memories_keep_to_the_rules(
+def test_memories_are_valid_after_any_resolution(
     answer: ReviewAnswer, old: int, new: int, reason: InactiveReason | None
 ) -> None:
     first = with_confidence(OLD, old / 100)

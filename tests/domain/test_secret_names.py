@@ -178,7 +178,7 @@ https://nas.example.org/a@b
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_of_a_secret_is_one_in_the_environment_and_in_text(name: str) -> None:
+def test_a_secret_name_is_recognized_in_the_environment_and_in_text(name: str) -> None:
     assert secret_kind(name)
     assert build_redactor([(name, VALUE)]).secrets[VALUE] == name
     for form in FORMS:
@@ -192,7 +192,7 @@ def test_a_name_of_a_secret_is_one_in_the_environment_and_in_text(name: str) -> 
 
 
 @pytest.mark.parametrize("form", OTHERS)
-def test_options_headers_and_commands_hide_their_secret(form: str) -> None:
+def test_secrets_in_options_headers_and_commands_are_masked(form: str) -> None:
     before, after = form.split("{value}")
     masked = OPEN(form.format(value=VALUE))
 
@@ -207,11 +207,11 @@ def test_a_name_about_a_secret_masks_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("line", HARMLESS)
-def test_a_value_that_is_no_secret_stays(line: str) -> None:
+def test_a_value_that_is_not_a_secret_is_not_masked(line: str) -> None:
     assert OPEN(line) == line
 
 
-def test_a_path_in_the_environment_is_no_secret() -> None:
+def test_a_path_in_the_environment_is_not_a_secret() -> None:
     assert build_redactor([("GOOGLE_APPLICATION_CREDENTIALS", "/etc/keys/app.json")]) == Redactor(
         {}
     )
@@ -219,7 +219,7 @@ def test_a_path_in_the_environment_is_no_secret() -> None:
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
 @pytest.mark.parametrize("value", [VALUE, "two words 1", 'a "quote" 1', "back\\slash1", "ünï-1"])
-def test_json_within_json_hides_its_secret_and_nothing_behind_it(depth: int, value: str) -> None:
+def test_a_secret_in_nested_json_is_masked_and_the_rest_preserved(depth: int, value: str) -> None:
     inner = json.dumps({"password": value, "next": "stays"})
     text = f"A=1\nDB_PASSWORD={VALUE}\nNEXT=stays\n{inner}\nend stays"
     for _ in range(depth):
@@ -235,17 +235,17 @@ def test_json_within_json_hides_its_secret_and_nothing_behind_it(depth: int, val
 
 
 @given(st.text(), st.sampled_from(FORMS), st.text(max_size=20))
-def test_masking_twice_is_masking_once(around: str, form: str, value: str) -> None:
+def test_masking_is_idempotent(around: str, form: str, value: str) -> None:
     masked = OPEN(f"{around} {form.format(name='DB_PASSWORD', value=value)} {around}")
 
     assert OPEN(masked) == masked
 
 
 @pytest.mark.parametrize("value", ["12345abc678", "1234.5678-abcd", "0x1f2e3d4c5b"])
-def test_a_token_that_begins_like_a_number_is_masked(value: str) -> None:
+def test_a_token_that_starts_like_a_number_is_masked(value: str) -> None:
     assert value not in OPEN(f"session_token: {value} and more")
 
 
 @pytest.mark.parametrize("text", ['"output_tokens": 512}', "tokens: 5,120", "max_tokens=20000 x"])
-def test_counted_tokens_stay(text: str) -> None:
+def test_counts_of_tokens_are_not_masked(text: str) -> None:
     assert OPEN(text) == text

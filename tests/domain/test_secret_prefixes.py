@@ -33,12 +33,12 @@ from secret_patterns import Maker
         (r"://[^/]{0,100}:([^/@]{1,200})@", Prefix(r"://[^/]{0,100}:([^/@]+)@")),
     ],
 )
-def test_a_prefix_ends_before_what_is_long(pattern: str, expected: Prefix) -> None:
+def test_a_prefix_ends_before_the_long_part_of_a_pattern(pattern: str, expected: Prefix) -> None:
     assert find_prefix(pattern) == expected
 
 
 @walk(("kind", "pattern"), SHAPES)
-def test_what_has_a_shape_has_its_prefix_behind_its_lead(kind: str, pattern: str) -> None:
+def test_every_secret_shape_matches_its_prefix_after_its_lead(kind: str, pattern: str) -> None:
     short = find_prefix(pattern)
     for seed in range(20):
         made = Maker(random.Random(seed)).made(pattern).text
@@ -59,11 +59,11 @@ def test_a_secret_in_a_long_lead_is_masked_with_it() -> None:
     assert "hunter22" not in masked
 
 
-def test_a_name_does_not_hide_the_shape_that_its_sign_begins() -> None:
+def test_a_secret_shape_after_a_secret_name_is_masked() -> None:
     assert "hunter22" not in Redactor()("my-token:5432:app:me:hunter22")
 
 
-def test_the_search_backwards_fits_in_its_memory_with_room() -> None:
+def test_the_reverse_search_fits_in_three_quarters_of_its_memory() -> None:
     """RE2 uses a third of its memory for it, and falls back to a search a hundred times as slow."""
     options = secret_search._options(capture=False)
     options.max_mem = secret_search.MAX_MEMORY_BYTES * 3 // 4
@@ -82,11 +82,11 @@ def test_the_search_backwards_fits_in_its_memory_with_room() -> None:
         "dial tcp: failed to connect to https://nas.lan:8443/api",
     ],
 )
-def test_ordinary_lines_are_not_looked_at_closely(line: str) -> None:
+def test_ordinary_lines_match_no_prefix(line: str) -> None:
     """A closer check costs as much as the search of several kilobytes."""
     assert secret_search._scan_pattern().search(line.encode()) is None
 
 
-def test_the_search_is_a_small_program() -> None:
+def test_the_search_pattern_compiles_to_a_small_program() -> None:
     """With whole patterns it has 60,000 instructions, and states that exhaust any memory."""
     assert secret_search._scan_pattern().programsize < 20_000

@@ -47,7 +47,7 @@ def test_a_secret_that_begins_a_line_within_a_string_is_masked(kind: str, ahead:
 
 
 @walk(("kind", "pattern"), SHAPES)
-def test_what_has_a_shape_is_masked(kind: str, pattern: str) -> None:
+def test_generated_secrets_of_every_shape_are_masked(kind: str, pattern: str) -> None:
     for seed in range(5):
         made = Maker(random.Random(seed)).made(pattern)
         line = f"it printed {made.text} and went on"
@@ -57,7 +57,7 @@ def test_what_has_a_shape_is_masked(kind: str, pattern: str) -> None:
 
 
 @walk(("kind", "pattern"), SHAPES)
-def test_what_only_looks_alike_stays(kind: str, pattern: str) -> None:
+def test_text_that_resembles_a_secret_is_not_masked(kind: str, pattern: str) -> None:
     """It has the prefix and is too short, or lacks the text that identifies the secret."""
     made = Maker(random.Random(1), short=True).made(pattern)
     alike = LOOK_ALIKES.get(kind, made.text if made.secret == made.text else made.secret)
@@ -66,7 +66,7 @@ def test_what_only_looks_alike_stays(kind: str, pattern: str) -> None:
     assert OPEN(line) == line
 
 
-def test_harmless_lines_stay() -> None:
+def test_nearly_all_harmless_lines_are_unchanged() -> None:
     lines = harmless_lines(random.Random(7), 1_000)
     changed = [line for line in lines if OPEN(line) != line]
 

@@ -24,7 +24,7 @@ JELLYFIN = Service(name="Jellyfin", description="Films", checks=(PORT,), depends
         ("General", "general"),
     ],
 )
-def test_a_name_is_folded(name: str, folded: str) -> None:
+def test_a_service_name_is_normalized(name: str, folded: str) -> None:
     assert normalize_service_name(name) == folded
 
 
@@ -53,7 +53,7 @@ def test_a_service_is_found_in_any_spelling() -> None:
         ("nosuch", (), ""),
     ],
 )
-def test_an_undeclared_service_is_named_with_the_nearest(
+def test_an_undeclared_service_is_reported_with_the_closest_name(
     name: str, declared: tuple[str, ...], problem: str
 ) -> None:
     assert undeclared_error(name, declared) == problem

@@ -181,7 +181,7 @@ TABLE: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("recorded", "state", "words"), TABLE)
-def test_what_was_recorded_decides_the_outcome(
+def test_the_outcome_of_a_session_follows_from_its_records(
     recorded: dict[str, Any], state: str, words: str
 ) -> None:
     found = session_outcome(SessionRecords(**{"status": Status.COMPLETED, **recorded}))

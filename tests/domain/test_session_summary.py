@@ -60,7 +60,7 @@ MARKED = "[MEMORY:timing:web] Takes 60s to start"
         (ROUND, (MARKED,), {}, Status.COMPLETED, "", None),
     ],
 )
-def test_a_summary_has_goal_outcome_and_open_ends(
+def test_a_summary_has_task_outcome_and_open_problems(
     session: Session,
     said: tuple[str, ...],
     uses: dict[str, int],

@@ -38,7 +38,7 @@ def paused(until: datetime | None = None, ended: datetime | None = None) -> Serv
         (datetime(2026, 10, 25, 3, 15, tzinfo=UTC), None),  # the clock showed 02:15 twice
     ],
 )
-def test_a_recurring_window_opens_by_the_clock_of_its_zone(
+def test_a_recurring_window_follows_the_clock_of_its_zone(
     at: datetime, until: datetime | None
 ) -> None:
     assert NIGHTLY.open_until(at) == until
@@ -53,13 +53,13 @@ def test_a_window_in_the_repeated_hour_of_autumn_opens_once() -> None:
     assert NIGHTLY.times(night + 3.25 * HOUR, night + 5 * HOUR) == []
 
 
-def test_a_window_of_one_time_closes_at_its_end() -> None:
+def test_a_one_time_window_closes_at_its_end() -> None:
     assert ONCE.open_until(NOON - timedelta(seconds=1)) is None
     assert ONCE.open_until(NOON) == NOON + HOUR
     assert ONCE.open_until(NOON + HOUR) is None
 
 
-def test_a_pause_comes_before_a_window_and_the_file_before_both() -> None:
+def test_the_file_takes_precedence_over_a_pause_and_a_pause_over_a_window() -> None:
     windows, pauses = [ONCE], [paused()]
 
     by_file = find_silence(windows, pauses, declared=True, at=NOON)
@@ -77,7 +77,7 @@ def test_a_pause_comes_before_a_window_and_the_file_before_both() -> None:
 
 @settings(deadline=None)
 @given(st.integers(-100, 100), st.integers(0, 100), st.integers(0, 100))
-def test_a_pause_covers_what_lies_between_its_begin_and_its_first_end(
+def test_a_pause_covers_the_time_from_its_begin_to_its_first_end(
     at: int, until: int, ended: int
 ) -> None:
     minute = timedelta(minutes=1)
@@ -90,7 +90,7 @@ def test_a_pause_covers_what_lies_between_its_begin_and_its_first_end(
     ("routes", "expected"),
     [((), "abc"), (("OPS",), "b"), (("ops", "family"), "bc"), (("gone",), "abc")],
 )
-def test_a_notice_goes_to_the_targets_of_its_service(
+def test_a_notice_is_sent_to_the_targets_of_its_service(
     routes: tuple[str, ...], expected: str
 ) -> None:
     targets = [NoticeTarget("a"), NoticeTarget("b", "ops"), NoticeTarget("c", "family")]

@@ -37,7 +37,7 @@ from lamplighter.domain.search.search import SearchRequest
         ("May 1, " * 50, None),
     ],
 )
-def test_a_text_that_begins_with_a_name_is_said_by_it(text: str, name: str | None) -> None:
+def test_a_leading_name_is_the_speaker(text: str, name: str | None) -> None:
     assert find_speaker(text) == name
 
 
@@ -55,11 +55,11 @@ def test_a_text_that_begins_with_a_name_is_said_by_it(text: str, name: str | Non
         ("May Lin: it rains", "May Lin"),
     ],
 )
-def test_dates_places_and_marks_may_surround_a_name(text: str, name: str) -> None:
+def test_dates_places_and_marks_may_surround_the_name_of_a_speaker(text: str, name: str) -> None:
     assert find_speaker(text) == name
 
 
-def test_a_name_that_is_all_of_a_title_in_a_session_is_who_speaks() -> None:
+def test_the_title_of_a_session_memory_is_the_speaker_if_it_is_a_name() -> None:
     said = Candidate(
         category=Category.LEARNING,
         service=None,
@@ -74,7 +74,7 @@ def test_a_name_that_is_all_of_a_title_in_a_session_is_who_speaks() -> None:
     assert utterance_speaker(replace(said, session_id=None)) is None
 
 
-def test_a_person_matches_by_first_name_and_a_thing_by_its_whole_name() -> None:
+def test_a_person_matches_by_first_name_and_a_thing_by_all_words() -> None:
     assert speaker_terms("Ada Lund") == ["ada"]
     assert speaker_terms("fix auth") == ["fix", "auth"]
 
@@ -94,7 +94,7 @@ def test_a_person_matches_by_first_name_and_a_thing_by_its_whole_name() -> None:
         ({"observation": "sonarr: up", "service": "sonarr"}, "sonarr", ["query names sonarr"]),
     ],
 )
-def test_a_thing_needs_all_its_words_and_a_person_the_first(
+def test_a_query_names_a_thing_by_all_words_and_a_person_by_first_name(
     given: dict[str, Any], query: str, named: list[str]
 ) -> None:
     row = {"category": Category.LEARNING, "observation": "x", "tier": 0, "session_id": None}

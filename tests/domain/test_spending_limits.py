@@ -64,7 +64,7 @@ def charge(dollars: float, *, hours: int = 1) -> Charge:
         (SpendingCaps(day=0), 0.0, (), Allowance(0, "Today's 0 dollars are spent.")),
     ],
 )
-def test_what_is_left_is_the_least_of_the_caps(
+def test_the_allowance_is_the_smallest_remaining_cap(
     caps: SpendingCaps, chain: float, day: tuple[Charge, ...], left: Allowance
 ) -> None:
     assert compute_allowance(caps, chain=chain, day=day, now=NOON) == left
@@ -75,7 +75,7 @@ days = st.lists(st.builds(charge, st.floats(0.001, 9), hours=st.integers(0, 23))
 
 
 @given(session=amounts, chain=amounts, day=amounts, spent=st.floats(0, 60), charges=days)
-def test_no_session_is_given_more_than_any_cap_leaves(
+def test_no_session_receives_more_than_any_cap_leaves(
     session: float | None,
     chain: float | None,
     day: float | None,
@@ -97,7 +97,9 @@ def test_no_session_is_given_more_than_any_cap_leaves(
 
 
 @given(day=st.floats(0.01, 20), charges=days)
-def test_what_is_spent_is_free_again_when_it_says(day: float, charges: list[Charge]) -> None:
+def test_the_daily_budget_is_free_again_at_the_stated_time(
+    day: float, charges: list[Charge]
+) -> None:
     charges.sort(key=lambda each: each.at)
     free = next_free_at(day, charges)
     if free is None:
@@ -117,12 +119,12 @@ def test_what_is_spent_is_free_again_when_it_says(day: float, charges: list[Char
         (51, None, "The session used 51 turns; the limit is 50."),
     ],
 )
-def test_a_session_may_take_its_turns_and_dollars(
+def test_a_session_over_its_turns_or_dollars_has_a_reason_to_stop(
     turns: int, cost: float | None, why: str | None
 ) -> None:
     assert overspend_reason(UsageReport(turns, Usage(), cost), turns=50, dollars=1) == why
     assert overspend_reason(UsageReport(3, Usage(), cost), turns=50, dollars=None) is None
 
 
-def test_what_costs_nothing_is_stopped_by_no_budget() -> None:
+def test_a_session_without_cost_is_not_stopped_by_a_budget() -> None:
     assert overspend_reason(UsageReport(3, Usage(), 0.0), turns=50, dollars=0.0) is None

@@ -19,7 +19,7 @@ from lamplighter.domain.memory.knowledge import suggest_topic_key
         ("bugfix", "bug-auth-panic", "", "bug/auth-panic"),
     ],
 )
-def test_keys_are_suggested_133(kind: str, title: str, content: str, key: str) -> None:
+def test_topic_keys_are_suggested_133(kind: str, title: str, content: str, key: str) -> None:
     assert suggest_topic_key(kind, title, content) == key
 
 
@@ -44,12 +44,14 @@ def test_keys_are_suggested_133(kind: str, title: str, content: str, key: str) -
         ("a very long word for a type", "x", "", "a-very-long-word-fo/x"),
     ],
 )
-def test_what_a_key_is_made_of(kind: str, title: str, content: str, key: str) -> None:
+def test_a_topic_key_is_built_from_category_and_title_or_content(
+    kind: str, title: str, content: str, key: str
+) -> None:
     assert suggest_topic_key(kind, title, content) == key
 
 
 @pytest.mark.parametrize("title", ["word " * 60, "x" * 400])
-def test_a_key_is_never_longer_than_one_may_be(title: str) -> None:
+def test_a_suggested_key_is_within_the_maximum_length(title: str) -> None:
     key = suggest_topic_key("t" * 300, title, "")
 
     assert len(key) <= MAX_KEY_CHARS

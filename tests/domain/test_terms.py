@@ -35,7 +35,7 @@ def english() -> list[str]:
     return sorted(made)
 
 
-def test_a_stem_is_the_one_that_sqlite_makes() -> None:
+def test_stems_equal_those_of_sqlite() -> None:
     every = english()
     held = sqlite3.connect(":memory:")
     held.execute("CREATE VIRTUAL TABLE f USING fts5(x, tokenize='porter unicode61')")
@@ -78,11 +78,11 @@ def test_a_stem_is_the_one_that_sqlite_makes() -> None:
         ("⚠️ a → b ── ● 90°", ["u26a0", "a", "b", "90"]),
     ],
 )
-def test_the_terms_of_a_text(text: str, expected: list[str]) -> None:
+def test_a_text_is_split_into_folded_and_stemmed_terms(text: str, expected: list[str]) -> None:
     assert terms(text) == expected
 
 
-def test_a_name_is_found_however_it_is_written() -> None:
+def test_spellings_of_a_compound_name_share_a_term() -> None:
     for one, other in itertools.permutations(("save_item", "saveItem", "save-item"), 2):
         assert "save_item" in terms(one)
         assert set(terms(one)) & set(terms(other))
@@ -90,7 +90,7 @@ def test_a_name_is_found_however_it_is_written() -> None:
 
 
 @given(st.text())
-def test_a_term_holds_nothing_that_a_query_could_take_for_more(text: str) -> None:
+def test_a_term_contains_no_query_syntax(text: str) -> None:
     for term in terms(text):
         assert re.fullmatch(r"\w{1,128}", term)
         assert "'" not in term
@@ -105,10 +105,10 @@ def test_each_term_has_its_position(text: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1))
-def test_folding_twice_changes_nothing_more(text: str) -> None:
+def test_folding_is_idempotent(text: str) -> None:
     assert fold(fold(text)) == fold(text)
 
 
-def test_a_megabyte_without_a_space_is_read_in_time() -> None:
+def test_a_megabyte_without_a_space_is_split_in_bounded_time() -> None:
     assert len(terms("日本" * 250_000)) == 500_000
     assert terms("x" * 1_000_000) == ["x" * 64]

@@ -34,12 +34,12 @@ ANY = st.text(st.characters(exclude_categories=[]))
         ("\x00", ""),
     ],
 )
-def test_an_observation_is_one_line_without_what_cannot_be_seen(text: str, kept: str) -> None:
+def test_one_line_joins_lines_and_removes_invisible_characters(text: str, kept: str) -> None:
     assert one_line(text) == kept
 
 
 @given(ANY)
-def test_one_line_is_one_line_and_stays_as_it_is(text: str) -> None:
+def test_one_line_is_idempotent(text: str) -> None:
     kept = one_line(text)
 
     assert len(kept.splitlines()) <= 1
@@ -48,11 +48,11 @@ def test_one_line_is_one_line_and_stays_as_it_is(text: str) -> None:
 
 
 @given(ANY)
-def test_several_lines_can_always_be_stored(text: str) -> None:
+def test_clean_lines_returns_encodable_text(text: str) -> None:
     assert isinstance(clean_lines(text).encode(), bytes)
 
 
-def test_knowledge_keeps_its_lines() -> None:
+def test_clean_lines_preserves_line_breaks() -> None:
     assert clean_lines("\n# Title  \r\n\ttwo\u200b\n\nthree\n") == "# Title\n two\n\nthree"
 
 
@@ -65,7 +65,7 @@ def test_knowledge_keeps_its_lines() -> None:
         ("Straße", "STRASSE"),
     ],
 )
-def test_case_quotes_dashes_and_a_full_stop_make_no_other_text(left: str, right: str) -> None:
+def test_comparison_ignores_case_quotes_dashes_and_a_full_stop(left: str, right: str) -> None:
     assert comparison_key(left) == comparison_key(right)
 
 
@@ -77,7 +77,7 @@ def test_case_quotes_dashes_and_a_full_stop_make_no_other_text(left: str, right:
         ("ends in .5", "ends in 5"),
     ],
 )
-def test_other_numbers_and_words_are_another_text(left: str, right: str) -> None:
+def test_comparison_distinguishes_numbers_and_words(left: str, right: str) -> None:
     assert comparison_key(left) != comparison_key(right)
 
 
@@ -98,7 +98,7 @@ def test_the_content_hash_ignores_case_and_spacing_only() -> None:
         ("nothing private", "nothing private"),
     ],
 )
-def test_private_parts_are_taken_out(text: str, kept: str) -> None:
+def test_private_parts_are_replaced(text: str, kept: str) -> None:
     assert without_private(text) == kept
 
 
@@ -109,7 +109,7 @@ def test_a_shortened_text_is_never_longer_than_its_limit(text: str, limit: int, 
     assert shorten(text, limit) == cut
 
 
-def test_a_terminal_is_given_no_orders() -> None:
+def test_control_characters_are_escaped_for_a_terminal() -> None:
     assert escape_terminal("a\x1b[31mb\n日") == "a\\x1b[31mb\\n日"
 
 
@@ -123,17 +123,17 @@ def test_a_terminal_is_given_no_orders() -> None:
         (["0123456789" * 9], 20, ["012 … 789"]),
     ],
 )
-def test_of_many_lines_the_first_and_the_last_are_kept(lines, limit, kept) -> None:
+def test_head_and_tail_returns_the_first_and_last_lines(lines, limit, kept) -> None:
     assert head_and_tail(lines, limit) == kept
 
 
 @given(st.lists(ANY, min_size=1), st.integers(10, 400))
-def test_however_many_lines_there_are_they_stay_within_the_limit(lines, limit) -> None:
+def test_head_and_tail_is_within_the_limit(lines, limit) -> None:
     kept = head_and_tail(lines, limit)
 
     assert sum(map(len, kept)) <= limit + len("… 1,000,000 lines left out …")
 
 
-def test_a_text_is_cut_in_its_middle() -> None:
+def test_abridge_omits_the_middle_of_a_text() -> None:
     assert abridge("0123456789", 10) == "0123456789"
     assert abridge("0123456789abc", 9) == "012 … abc"

@@ -47,7 +47,7 @@ def at(*moments: str) -> list[datetime]:
         ([], None),
     ],
 )
-def test_a_time_is_named_from_three_days_on(moments: list[str], words: str | None) -> None:
+def test_a_pattern_needs_three_days(moments: list[str], words: str | None) -> None:
     found = time_pattern(at(*moments))
 
     said = found and f"{time_words(found.second, found.days)}: {found.times} of {found.total}"
@@ -55,7 +55,7 @@ def test_a_time_is_named_from_three_days_on(moments: list[str], words: str | Non
 
 
 @given(st.lists(st.integers(0, 40 * DAY_SECONDS), max_size=30).map(sorted))
-def test_a_pattern_holds_for_what_it_counts(seconds: list[int]) -> None:
+def test_a_pattern_covers_the_minimum_share_of_failures_and_days(seconds: list[int]) -> None:
     starts = [MONDAY + timedelta(seconds=each) for each in seconds]
 
     found = time_pattern(starts)
@@ -68,7 +68,7 @@ def test_a_pattern_holds_for_what_it_counts(seconds: list[int]) -> None:
     assert len({each.date() for each in starts}) >= MIN_DAYS
 
 
-def test_a_pattern_seen_before_is_counted_again() -> None:
+def test_a_known_pattern_is_counted_in_new_failures() -> None:
     starts = at("0 3:00", "1 3:20", "2 12:00")
 
     assert pattern_at(3 * 3600.0, "each day", starts) == TimePattern(10_800.0, "each day", 2, 3)

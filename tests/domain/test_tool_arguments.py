@@ -29,7 +29,7 @@ def wrong(offer: Any, **fields: Any) -> str:
 
 
 @pytest.mark.parametrize("offer", SESSION_TOOLS, ids=lambda each: each.name)
-def test_every_schema_is_one_and_its_example_is_taken(offer: Any) -> None:
+def test_every_schema_is_valid_and_accepts_its_examples(offer: Any) -> None:
     jsonschema.Draft202012Validator.check_schema(dict(offer.schema))
     for example in offer.schema["examples"]:
         jsonschema.validate(example, dict(offer.schema))
@@ -40,9 +40,7 @@ def test_every_schema_is_one_and_its_example_is_taken(offer: Any) -> None:
 @pytest.mark.parametrize("offer", SESSION_TOOLS, ids=lambda each: each.name)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(fields=st.dictionaries(st.sampled_from(["service", "path", "id", "limit"]), ANYTHING))
-def test_whatever_is_given_it_is_taken_as_the_schema_says_or_refused(
-    offer: Any, fields: dict[str, Any]
-) -> None:
+def test_any_arguments_match_the_schema_or_are_rejected(offer: Any, fields: dict[str, Any]) -> None:
     try:
         found = parse_arguments(offer.schema, fields)
     except Invalid as error:
@@ -73,7 +71,7 @@ def test_whatever_is_given_it_is_taken_as_the_schema_says_or_refused(
     ],
     ids=str,
 )
-def test_a_number_that_is_none_is_said(offset: Any, words: str) -> None:
+def test_an_invalid_number_is_reported(offset: Any, words: str) -> None:
     assert wrong(READ, path="/a", offset=offset) == words
 
 
@@ -93,17 +91,17 @@ def test_a_number_that_is_none_is_said(offset: Any, words: str) -> None:
     ],
     ids=str,
 )
-def test_every_wrong_field_is_named(fields: dict[str, Any], words: str) -> None:
+def test_every_invalid_field_is_reported(fields: dict[str, Any], words: str) -> None:
     assert wrong(READ, **fields) == words
 
 
-def test_a_word_that_is_none_of_those_is_shown_those() -> None:
+def test_an_invalid_choice_is_reported_with_the_valid_choices() -> None:
     words = wrong(SAVE, category="secrets", observation="x")
 
     assert words.startswith("category: is 'secrets'; it is one of timing, dependency, behavior, ")
 
 
-def test_what_cannot_harm_is_forgiven() -> None:
+def test_harmless_deviations_of_arguments_are_corrected() -> None:
     fields = {"path": "/a", "offset": "-40", "limit": 30.0}
 
     assert parse_arguments(READ.schema, fields) == {"path": "/a", "offset": -40, "limit": 30}
@@ -111,7 +109,7 @@ def test_what_cannot_harm_is_forgiven() -> None:
 
 
 @pytest.mark.parametrize("tier", [1, 2, 3])
-def test_only_the_highest_tier_acts_and_files_are_read_where_there_are_roots(tier: int) -> None:
+def test_tools_depend_on_the_tier_roots_and_commands(tier: int) -> None:
     with_files = {each.name for each in tools_for_tier(tier, reads=True)}
     without = {each.name for each in tools_for_tier(tier, reads=False)}
 

@@ -72,7 +72,7 @@ from lamplighter.domain.sessions.transcript import (
         (UnreadableLine("too long"), TranscriptEntry("notice", "too long")),
     ],
 )
-def test_each_item_is_shown_in_its_own_words(
+def test_each_item_has_a_transcript_entry(
     item: TranscriptItem, entry: TranscriptEntry | None
 ) -> None:
     assert transcript_entry(item) == entry

@@ -209,7 +209,7 @@ def test_undoing_the_newest_step_restores_the_memory(name: str) -> None:
     ],
     ids=str,
 )
-def test_what_later_steps_changed_again_stays(
+def test_an_undo_preserves_fields_changed_by_later_steps(
     first: str, later: list[str], left: dict[str, Any] | None
 ) -> None:
     life = Life()
@@ -224,7 +224,7 @@ def test_what_later_steps_changed_again_stays(
         assert {name: getattr(life.memory, name) for name in left} == left
 
 
-def test_the_step_in_the_way_is_named() -> None:
+def test_the_step_that_blocks_an_undo_is_reported() -> None:
     life = Life()
     step = STEPS["text"](life)
     STEPS["pin"](life)
@@ -240,7 +240,7 @@ def test_the_step_in_the_way_is_named() -> None:
     assert "already reverted" in undo_obstacle([], life.later(step))
 
 
-def test_without_its_beginning_a_memory_is_set_aside() -> None:
+def test_undoing_the_creation_deactivates_a_memory() -> None:
     life = Life()
 
     back = life.undo(life.steps[0])
@@ -252,7 +252,7 @@ def test_without_its_beginning_a_memory_is_set_aside() -> None:
     assert not life.may_undo(life.steps[0])
 
 
-def test_a_step_is_undone_once_and_its_undo_in_its_turn() -> None:
+def test_a_step_is_undone_once_and_then_its_undo() -> None:
     life = Life()
     step = STEPS["contradicted"](life)
     assert step_to_undo(step, life.later(step)) is step
@@ -270,7 +270,7 @@ def test_a_step_is_undone_once_and_its_undo_in_its_turn() -> None:
     assert step_to_undo(step, life.later(step)) is None
 
 
-def test_only_an_undo_takes_a_step_back_whatever_others_say() -> None:
+def test_only_an_undo_entry_counts_as_an_undo() -> None:
     life = Life()
     step = STEPS["contradicted"](life)
     life.then("edited", replace(life.memory, pinned=True), undo_reason(step))
@@ -278,7 +278,7 @@ def test_only_an_undo_takes_a_step_back_whatever_others_say() -> None:
     assert life.may_undo(step)
 
 
-def test_when_its_text_stays_so_does_the_moment_it_was_confirmed() -> None:
+def test_an_unchanged_text_leaves_the_time_of_confirmation() -> None:
     life = Life()
     step = STEPS["text"](life)
     life.now -= HOUR  # both within one tick of the clock
@@ -298,7 +298,7 @@ def test_a_manually_written_confidence_is_restored() -> None:
     assert life.memory.confidence == 0.755
 
 
-def test_what_was_deleted_or_is_gone_is_not_undone() -> None:
+def test_a_deletion_or_a_missing_memory_cannot_be_undone() -> None:
     life = Life()
     deleted = kept(2, "deleted", life.memory, None)
 
@@ -310,7 +310,7 @@ def test_what_was_deleted_or_is_gone_is_not_undone() -> None:
 @pytest.mark.parametrize(
     ("before", "active", "reason"), [(0.5, True, None), (0.2, False, LOW), (0.9, False, OPERATOR)]
 )
-def test_an_entry_with_fewer_fields_restores_those(
+def test_an_older_entry_with_fewer_fields_restores_only_those(
     before: float, active: bool, reason: InactiveReason | None
 ) -> None:
     old = {"observation": "Takes 9s", "confidence": before, "active": active}
@@ -332,7 +332,7 @@ def test_an_entry_with_fewer_fields_restores_those(
 
 @settings(max_examples=examples(1_000), deadline=None)
 @given(st.lists(steps, max_size=8), st.lists(st.integers(0, 30), max_size=8))
-def test_undone_in_any_order_a_memory_keeps_to_the_rules(
+def test_undoing_steps_in_any_order_leaves_a_valid_memory(
     names: list[str], order: list[int]
 ) -> None:
     life = Life()
@@ -347,7 +347,7 @@ def test_undone_in_any_order_a_memory_keeps_to_the_rules(
 
 @settings(max_examples=examples(1_000), deadline=None)
 @given(st.lists(steps, min_size=1, max_size=8))
-def test_undone_from_the_newest_on_a_memory_is_as_it_was_learned(names: list[str]) -> None:
+def test_undoing_all_steps_from_the_newest_restores_the_learned_memory(names: list[str]) -> None:
     life = Life()
     made = [STEPS[name](life) for name in names]
 
@@ -360,7 +360,7 @@ def test_undone_from_the_newest_on_a_memory_is_as_it_was_learned(names: list[str
 
 @settings(max_examples=examples(1_000), deadline=None)
 @given(st.lists(steps, max_size=6), steps, st.lists(steps, max_size=3))
-def test_an_undo_that_is_undone_at_once_changed_nothing(
+def test_an_undo_and_its_immediate_undo_change_nothing(
     names: list[str], name: str, later: list[str]
 ) -> None:
     life = Life()

@@ -36,7 +36,7 @@ def told(sign: VitalSign) -> tuple[str, str]:
     ("free", "condition"),
     [(10 * MB, "failing"), (64 * MB, "warning"), (1023 * MB, "warning"), (1024 * MB, "ok")],
 )
-def test_low_space_is_reported_before_there_is_none(free: int, condition: str) -> None:
+def test_low_disk_space_is_reported_before_the_disk_is_full(free: int, condition: str) -> None:
     assert told(vitals.judge_space(free))[0] == condition
 
 
@@ -58,11 +58,13 @@ def test_a_growing_log_is_reported(size: int, condition: str) -> None:
 @pytest.mark.parametrize(
     ("ahead", "condition"), [(-9, "ok"), (0, "ok"), (300, "ok"), (301, "failing")]
 )
-def test_a_newest_row_of_tomorrow_means_the_clock_is_wrong(ahead: int, condition: str) -> None:
+def test_a_newest_row_in_the_future_means_that_the_clock_is_wrong(
+    ahead: int, condition: str
+) -> None:
     assert told(vitals.judge_clock(NOON + ahead * SECOND, now=NOON))[0] == condition
 
 
-def test_a_clock_is_held_against_nothing_in_an_empty_database() -> None:
+def test_the_clock_check_of_an_empty_database_is_unknown() -> None:
     assert told(vitals.judge_clock(None, now=NOON))[0] == "unknown"
 
 
@@ -81,7 +83,7 @@ def test_a_clock_is_held_against_nothing_in_an_empty_database() -> None:
         ),
     ],
 )
-def test_a_supervisor_is_there_as_long_as_it_is_heard(
+def test_a_supervisor_is_online_while_its_heartbeat_is_recent(
     found: Leader | None, expected: tuple[str, str]
 ) -> None:
     assert told(vitals.judge_heartbeat(found, now=NOON + 20 * SECOND)) == expected
@@ -97,7 +99,7 @@ def test_a_supervisor_is_there_as_long_as_it_is_heard(
         (121, 5, "ok"),
     ],
 )
-def test_a_round_that_does_not_begin_is_late(
+def test_a_round_that_does_not_start_on_time_is_reported(
     late: int, session: int | None, condition: str
 ) -> None:
     found = leader(next_round_at=NOON - late * SECOND, session_id=session)
@@ -105,7 +107,7 @@ def test_a_round_that_does_not_begin_is_late(
     assert told(vitals.judge_timer(found, now=NOON))[0] == condition
 
 
-def test_without_a_supervisor_no_round_is_late() -> None:
+def test_without_a_supervisor_the_schedule_is_unknown() -> None:
     gone = leader(pid=0, next_round_at=NOON - 9 * timedelta(hours=1))
 
     assert told(vitals.judge_timer(gone, now=NOON)) == (
@@ -136,11 +138,11 @@ def test_a_stalled_client_is_reported(clients: int, behind: int, condition: str)
     ("at", "condition"),
     [("0022", "ok"), ("0023", "failing"), ("0021", "failing"), (None, "failing")],
 )
-def test_the_revision_is_to_be_the_newest(at: str | None, condition: str) -> None:
+def test_a_schema_revision_other_than_the_newest_fails(at: str | None, condition: str) -> None:
     assert told(vitals.judge_schema(at, "0022"))[0] == condition
 
 
-def test_a_row_that_cannot_be_read_fails() -> None:
+def test_an_unreadable_row_fails() -> None:
     assert told(vitals.judge_unreadable(0))[0] == "ok"
     assert told(vitals.judge_unreadable(1)) == (
         "failing",
@@ -148,5 +150,5 @@ def test_a_row_that_cannot_be_read_fails() -> None:
     )
 
 
-def test_only_what_fails_keeps_the_doctor_from_ending_well() -> None:
+def test_only_a_failing_vital_sign_is_not_ok() -> None:
     assert [VitalSign("x", each, "").ok for each in VitalStatus] == [True, True, False, True]

@@ -42,7 +42,7 @@ def codes() -> VectorCodes:
     return found
 
 
-def test_the_ten_nearest_are_among_the_likely_ones(codes: VectorCodes) -> None:
+def test_the_ten_nearest_vectors_are_among_the_candidates(codes: VectorCodes) -> None:
     asked = VECTORS[:50] + 0.05 * CHANCE.standard_normal((50, DIMENSIONS)).astype(np.float32)
     exact = np.argsort(-(asked @ VECTORS.T), axis=1)[:, :10]
 
@@ -66,7 +66,7 @@ def test_the_ten_nearest_are_among_the_likely_ones(codes: VectorCodes) -> None:
     ],
     ids=["active", "inactive", "project", "service", "category"],
 )
-def test_what_is_left_out_leaves_as_many_as_are_asked_for(
+def test_filters_still_return_the_requested_number(
     codes: VectorCodes, only: VectorFilter, fits
 ) -> None:  # type: ignore[no-untyped-def]
     found = codes.nearest(VECTORS[0], 100, only)
@@ -75,11 +75,11 @@ def test_what_is_left_out_leaves_as_many_as_are_asked_for(
     assert all(fits(placed(number)) or placed(number).everywhere for number in found)
 
 
-def test_what_is_true_everywhere_is_found_from_every_project(codes: VectorCodes) -> None:
+def test_global_vectors_are_found_from_every_project(codes: VectorCodes) -> None:
     assert 1 in codes.nearest(VECTORS[1], 10, VectorFilter(project="elsewhere"))
 
 
-def test_what_changed_is_found_as_it_is_now_and_what_is_gone_is_not(codes: VectorCodes) -> None:
+def test_changed_vectors_are_found_as_changed_and_dropped_ones_are_not(codes: VectorCodes) -> None:
     codes.put([placed(11, active=False)])
     codes.drop([12, 13, 99_999])
 
@@ -89,7 +89,7 @@ def test_what_changed_is_found_as_it_is_now_and_what_is_gone_is_not(codes: Vecto
     assert 12 not in codes.nearest(VECTORS[12], 1_000, VectorFilter(active=None))
 
 
-def test_dropping_all_but_a_few_keeps_those_few(codes: VectorCodes) -> None:
+def test_dropping_all_but_a_few_vectors_leaves_those_findable(codes: VectorCodes) -> None:
     left = {5, 1_234, 4_999}
     codes.drop(set(range(COUNT)) - left)
 
@@ -99,11 +99,11 @@ def test_dropping_all_but_a_few_keeps_those_few(codes: VectorCodes) -> None:
     )
 
 
-def test_nothing_is_near_where_nothing_is_kept() -> None:
+def test_an_empty_index_returns_nothing() -> None:
     assert VectorCodes(DIMENSIONS).nearest(VECTORS[0], 10, VectorFilter()) == []
 
 
-def test_a_vector_is_kept_in_two_bytes_a_dimension() -> None:
+def test_a_vector_is_stored_in_two_bytes_per_dimension() -> None:
     kept = pack_vector(VECTORS[3])
 
     assert len(kept) == 2 * DIMENSIONS

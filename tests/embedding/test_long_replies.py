@@ -13,7 +13,7 @@ ONE_SERVICE = 48
 """Entries: sixteen conversations on one service, each with a reply of 1,500 to 4,000 characters."""
 
 
-async def test_with_embeddings_long_replies_are_ordered_no_worse_than_by_plain_fts5(
+async def test_long_replies_rank_no_worse_than_with_plain_fts5(
     tmp_path: Path, model: MiniLM
 ) -> None:
     every = replies()

@@ -17,13 +17,13 @@ SLOW = "Takes a minute before it answers after a restart"
 POOL = "The pool of connections is limited to 40"
 
 
-async def test_other_words_for_the_same_are_nearer_than_another_matter(model: MiniLM) -> None:
+async def test_a_paraphrase_is_nearer_than_another_topic(model: MiniLM) -> None:
     asked, slow, pool = await model.embed(["slow to come up again", SLOW, POOL])
 
     assert asked @ slow > asked @ pool + 0.2
 
 
-async def test_a_vector_is_of_length_1_and_does_not_depend_on_its_company(model: MiniLM) -> None:
+async def test_a_vector_is_normalized_and_independent_of_its_batch(model: MiniLM) -> None:
     alone = await model.embed([SLOW])
     _, among, _ = await model.embed([POOL, SLOW, "x " * 400])
 
@@ -33,13 +33,13 @@ async def test_a_vector_is_of_length_1_and_does_not_depend_on_its_company(model:
 
 
 @pytest.mark.parametrize("text", ["", " ", "\x00", "漢字", "a" * 50_000])
-async def test_whatever_is_written_has_a_vector(model: MiniLM, text: str) -> None:
+async def test_any_text_has_a_finite_vector(model: MiniLM, text: str) -> None:
     (vector,) = await model.embed([text])
 
     assert np.isfinite(vector).all()
 
 
-async def test_who_waits_for_an_answer_does_not_wait_for_what_works_aside(model: MiniLM) -> None:
+async def test_a_query_does_not_wait_for_background_embedding(model: MiniLM) -> None:
     aside = asyncio.create_task(
         model.embed([f"{POOL} {number}" for number in range(60)], aside=True)
     )
@@ -51,7 +51,7 @@ async def test_who_waits_for_an_answer_does_not_wait_for_what_works_aside(model:
     assert len(await aside) == 60
 
 
-async def test_what_works_aside_gives_way_but_not_to_all(model: MiniLM) -> None:
+async def test_background_embedding_runs_at_a_slightly_lower_priority(model: MiniLM) -> None:
     """Three busy processes per core left no time to a thread of niceness 10."""
 
     def niceness() -> int:
@@ -63,7 +63,7 @@ async def test_what_works_aside_gives_way_but_not_to_all(model: MiniLM) -> None:
     assert here < aside <= here + 3 or aside == 19
 
 
-async def test_a_model_that_rests_is_let_go_and_comes_again() -> None:
+async def test_an_idle_model_is_unloaded_and_loaded_again() -> None:
     one = MiniLM(rest=0.0, rest_aside=0.0)
     (before,) = await one.embed([SLOW], aside=True)
 
@@ -76,7 +76,7 @@ async def test_a_model_that_rests_is_let_go_and_comes_again() -> None:
     one.close()
 
 
-async def test_who_searched_finds_the_model_longer_than_what_works_aside() -> None:
+async def test_a_search_keeps_the_model_loaded_longer_than_background_work() -> None:
     one = MiniLM(rest=3_600.0, rest_aside=0.0)
     await one.embed([SLOW])
     await one.embed([SLOW], aside=True)
@@ -88,12 +88,12 @@ async def test_who_searched_finds_the_model_longer_than_what_works_aside() -> No
     one.close()
 
 
-def test_the_extra_is_installed_here() -> None:
+def test_the_optional_libraries_are_installed() -> None:
     assert embedding.unavailable_reason() == ""
     assert embedding.installed_model() is not None
 
 
-def test_without_a_library_or_a_file_it_says_what_is_missing(
+def test_a_missing_library_or_file_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(files, "LIBRARIES", ("numpy", "no_such_library"))
@@ -103,7 +103,7 @@ def test_without_a_library_or_a_file_it_says_what_is_missing(
     assert embedding.installed_model() is None
 
 
-async def test_a_file_that_is_not_the_one_we_know_is_refused(
+async def test_a_model_file_with_a_wrong_checksum_is_rejected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(files, "SHA256", {files.TOKENIZER: "0" * 64})
@@ -115,7 +115,7 @@ async def test_a_file_that_is_not_the_one_we_know_is_refused(
     other.close()
 
 
-def test_looking_whether_it_is_installed_loads_nothing(tmp_path: Path) -> None:
+def test_checking_for_the_optional_libraries_imports_none_of_them(tmp_path: Path) -> None:
     import subprocess
     import sys
 

@@ -154,7 +154,7 @@ def test_the_command_embeds_all_and_reports_progress(
         (None, {}, VitalStatus.UNKNOWN, "is unknown"),
     ],
 )
-def test_its_sign(
+def test_the_vital_sign_of_the_index_follows_its_progress(
     found: IndexProgress | None, more: dict[str, str], condition: VitalStatus, words: str
 ) -> None:
     told = judge_index(found, **more)

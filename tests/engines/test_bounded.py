@@ -45,7 +45,7 @@ async def appeared(path: Path) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_what_it_printed_and_how_it_ended(tmp_path: Path) -> None:
+async def test_the_output_and_the_exit_code_of_a_program_are_returned(tmp_path: Path) -> None:
     program = "import os, sys; print(os.getcwd(), sys.stdin.read()); sys.exit('no')"
 
     ended = await python(program, directory=str(tmp_path))
@@ -53,14 +53,14 @@ async def test_what_it_printed_and_how_it_ended(tmp_path: Path) -> None:
     assert ended == ProgramResult(exit_code=1, output=f"{tmp_path} \n".encode(), errors=b"no\n")
 
 
-async def test_it_reads_what_it_is_given_and_else_nothing() -> None:
+async def test_a_program_reads_only_the_given_input() -> None:
     program = "import sys; print(len(sys.stdin.read()))"
 
     assert (await python(program)).output == b"0\n"
     assert (await python(program, stdin=b"x" * 300_000)).output == b"300000\n"
 
 
-async def test_it_has_no_environment_but_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_program_has_only_the_given_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OUR_SECRET", "x")
 
     ended = await python("import os; print(os.getcwd(), *sorted(os.environ))", env={"A": "b"})
@@ -72,7 +72,7 @@ async def test_it_has_no_environment_but_what_is_given(monkeypatch: pytest.Monke
 
 # of this very process: any supervisor may end what a dead one has left
 @pytest.mark.parametrize("mark", [process_mark("7"), None], ids=["of a session", "none"])
-async def test_it_has_the_mark_of_the_session_that_runs_it(monkeypatch, mark: str | None) -> None:
+async def test_a_program_has_the_mark_of_its_session(monkeypatch, mark: str | None) -> None:
     if mark:
         monkeypatch.setenv(MARK, mark)
 
@@ -103,14 +103,14 @@ for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
 STAYS = "\ntime.sleep(600)"
 
 
-async def test_a_daemon_that_it_leaves_behind_ends_with_it(tmp_path: Path) -> None:
+async def test_a_daemon_left_by_a_program_ends_with_it(tmp_path: Path) -> None:
     ended = await python(LEAVES, str(tmp_path / "up"), "left-behind-1")
 
     assert ended == ProgramResult(exit_code=0, output=b"done\n")
     assert running("left-behind-1") == []
 
 
-async def test_out_of_time_it_ends_with_all_that_listens_to_nothing(tmp_path: Path) -> None:
+async def test_a_timed_out_program_ends_with_children_that_ignore_signals(tmp_path: Path) -> None:
     program = DEAF + LEAVES + STAYS
 
     ended = await python(program, str(tmp_path / "up"), "left-behind-2", timeout=4)
@@ -119,7 +119,7 @@ async def test_out_of_time_it_ends_with_all_that_listens_to_nothing(tmp_path: Pa
     assert running("left-behind-2") == []
 
 
-async def test_out_of_time_it_may_say_a_last_word(tmp_path: Path) -> None:
+async def test_a_timed_out_program_can_handle_sigterm(tmp_path: Path) -> None:
     program = """
 import signal, sys, time
 def bye(*_):
@@ -135,7 +135,7 @@ time.sleep(600)
 
 
 @pytest.mark.parametrize("times", [1, 2])
-async def test_when_its_caller_is_cancelled_nothing_is_left(tmp_path: Path, times: int) -> None:
+async def test_cancelling_the_caller_leaves_no_process(tmp_path: Path, times: int) -> None:
     word = f"left-behind-by-cancelling-{times}"
     task = asyncio.create_task(python(DEAF + LEAVES + STAYS, str(tmp_path / "up"), word))
     await appeared(tmp_path / "up")
@@ -153,7 +153,7 @@ async def test_when_its_caller_is_cancelled_nothing_is_left(tmp_path: Path, time
     assert running(word) == []
 
 
-async def test_a_gigabyte_is_drained_and_dropped() -> None:
+async def test_output_beyond_the_limit_is_read_and_discarded() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     program = "import os\nfor n in range(1024): os.write(1, b'x' * (1 << 20))"
 
@@ -200,7 +200,7 @@ async def test_a_start_failure_is_explained(tmp_path: Path) -> None:
     ]
 
 
-async def test_a_program_that_ends_with_127_by_itself_was_started() -> None:
+async def test_exit_code_127_of_a_started_program_is_not_a_start_failure() -> None:
     ended = await run("env", "no-such-program")
 
     assert (ended.exit_code, ended.error) == (127, "")
@@ -220,7 +220,7 @@ async def test_no_descriptor_is_left_open() -> None:
     assert psutil.Process().num_fds() == before
 
 
-def test_it_works_in_the_loop_of_the_supervisor() -> None:
+def test_programs_run_in_the_event_loop_uvloop() -> None:
     uvloop = pytest.importorskip("uvloop")
 
     async def both() -> tuple[ProgramResult, ProgramResult, ProgramResult]:

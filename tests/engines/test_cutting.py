@@ -27,7 +27,7 @@ def cuts(lines: list[Line]) -> list[tuple[int, bool]]:
     return [(each.start, each.cut) for each in lines]
 
 
-def test_a_cut_is_noted_on_the_line_before_it() -> None:
+def test_a_cut_is_recorded_on_the_line_before_it() -> None:
     undecided = PendingLines()
     assert cuts(undecided.ready([said(0, "Looked."), said(1, HALF)])) == [(0, False)]
     status = line(2, type="system", subtype="status")
@@ -35,13 +35,13 @@ def test_a_cut_is_noted_on_the_line_before_it() -> None:
     assert cuts(undecided.ready([told(3)])) == [(1, True), (2, False), (3, False)]
 
 
-def test_continued_text_was_not_cut() -> None:
+def test_continued_text_is_not_marked_as_cut() -> None:
     undecided = PendingLines()
     assert undecided.ready([said(0, HALF)]) == []
     assert cuts(undecided.ready([said(1, "All is well.")])) == [(0, False), (1, False)]
 
 
-def test_the_last_answer_of_a_session_is_decided_by_its_result() -> None:
+def test_the_result_shows_whether_the_last_answer_was_cut() -> None:
     undecided = PendingLines()
     end = line(1, type="result", is_error=True, api_error="max_output_tokens")
     assert cuts(undecided.ready([said(0, HALF), end])) == [(0, True), (1, False)]
@@ -49,7 +49,7 @@ def test_the_last_answer_of_a_session_is_decided_by_its_result() -> None:
     assert cuts(undecided.ready([said(0, HALF), well])) == [(0, False), (1, False)]
 
 
-def test_what_is_held_is_read_when_nothing_more_comes() -> None:
+def test_pending_lines_are_read_at_the_end() -> None:
     undecided = PendingLines()
     undecided.ready([said(0, HALF)])
     assert cuts(undecided.rest()) == [(0, False)]

@@ -28,7 +28,7 @@ TASK = EngineInput(
 )
 
 
-def test_the_command_is_given_the_session_as_json_and_no_settings_of_ours() -> None:
+def test_the_command_receives_the_session_as_json_and_no_settings() -> None:
     environ = {"PATH": "/bin", "LAMPLIGHTER_HOME": "/x", "LAMPLIGHTER_EXEC_COMMAND": "y"}
     engine = ExecEngine("run 'two words' --flag", environ)
 
@@ -71,5 +71,5 @@ def test_the_command_is_given_the_session_as_json_and_no_settings_of_ours() -> N
         ("''", "LAMPLIGHTER_EXEC_COMMAND names '', which was not found or is not executable."),
     ],
 )
-def test_it_says_why_it_cannot_run(command: str, why: str | None) -> None:
+def test_probe_explains_why_the_command_cannot_run(command: str, why: str | None) -> None:
     assert ExecEngine(command, {}).probe() == why

@@ -13,7 +13,7 @@ def line(start: int, end: int) -> Line:
     return Line(start, end, b"")
 
 
-def test_a_line_has_the_moment_at_which_it_was_read(tmp_path: Path) -> None:
+def test_each_line_has_the_time_at_which_it_was_read(tmp_path: Path) -> None:
     output = tmp_path / "1.jsonl"
     times = LineTimes(output)
     times.note([line(0, 10), line(10, 25)], NOON)
@@ -42,7 +42,7 @@ def test_times_that_are_missing_or_damaged_are_unknown(tmp_path: Path) -> None:
     assert [read.of(12), read.of(20)] == [NOON, None]
 
 
-def test_a_directory_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_written_causes_no_error(tmp_path: Path) -> None:
     times = LineTimes(tmp_path / "gone" / "1.jsonl")
 
     times.note([line(0, 10)], NOON)

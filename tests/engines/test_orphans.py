@@ -52,7 +52,7 @@ def only_child() -> psutil.Process:
 
 
 @pytest.mark.parametrize("case", ["engine", "others", "server"])
-def test_a_killed_warden_leaves_nothing_of_its_own_and_others_alone(
+def test_the_processes_of_a_killed_warden_end_and_others_continue(
     case: str, tmp_path: Path
 ) -> None:
     """Runs in a separate process, whose children belong to this case alone."""

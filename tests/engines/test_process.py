@@ -82,9 +82,7 @@ async def gone(*pids: int) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_every_line_that_an_engine_prints_is_in_its_file(
-    begin: Start, tmp_path: Path
-) -> None:
+async def test_every_printed_line_of_an_engine_is_in_its_file(begin: Start, tmp_path: Path) -> None:
     run = await begin(python("for n in range(20000): print(f'line {n}')"))
 
     assert await ended(run) == 0
@@ -98,7 +96,9 @@ async def test_every_line_that_an_engine_prints_is_in_its_file(
     assert run.last_words() == []
 
 
-async def test_the_input_and_position_of_an_engine(begin: Start, tmp_path: Path) -> None:
+async def test_an_engine_has_its_input_directory_and_environment(
+    begin: Start, tmp_path: Path
+) -> None:
     program = "import os, sys; print(sys.stdin.read(), os.getcwd(), os.environ['A'])"
     run = await begin(Command(argv=(sys.executable, "-c", program), stdin=b"given", env={"A": "b"}))
 
@@ -106,7 +106,7 @@ async def test_the_input_and_position_of_an_engine(begin: Start, tmp_path: Path)
     assert text(tmp_path / "7.jsonl") == f"given {tmp_path} b\n"
 
 
-async def test_an_engine_is_given_no_environment_but_its_own(
+async def test_an_engine_has_only_the_given_environment(
     begin: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OUR_SECRET", "x")
@@ -119,14 +119,16 @@ async def test_an_engine_is_given_no_environment_but_its_own(
     assert MARK in text(tmp_path / "7.jsonl")
 
 
-async def test_the_files_of_a_session_are_for_our_eyes_only(begin: Start, tmp_path: Path) -> None:
+async def test_the_files_of_a_session_are_readable_only_by_the_owner(
+    begin: Start, tmp_path: Path
+) -> None:
     await ended(await begin(python("print(1)")))
 
     modes = {name: os.stat(tmp_path / name).st_mode & 0o777 for name in ("7.jsonl", "7.err")}
     assert modes == {"7.jsonl": 0o600, "7.err": 0o600}
 
 
-async def test_a_second_run_adds_to_the_file(begin: Start, tmp_path: Path) -> None:
+async def test_a_second_run_appends_to_the_file(begin: Start, tmp_path: Path) -> None:
     await ended(await begin(python("print(1)")))
     await ended(await begin(python("print(2)")))
 
@@ -138,13 +140,13 @@ async def test_the_exit_status_is_passed_on(begin: Start, status: int) -> None:
     assert await ended(await begin(python(f"raise SystemExit({status})"))) == status
 
 
-async def test_an_engine_that_a_signal_ended_says_so_as_a_shell_would(begin: Start) -> None:
+async def test_an_engine_ended_by_a_signal_has_the_exit_code_of_a_shell(begin: Start) -> None:
     run = await begin(python("import os, signal; os.kill(os.getpid(), signal.SIGTERM)"))
 
     assert await ended(run) == 128 + signal.SIGTERM
 
 
-async def test_its_last_words_are_kept(begin: Start) -> None:
+async def test_the_last_error_lines_are_returned(begin: Start) -> None:
     run = await begin(python("import sys\nfor n in range(30): print('no', n, file=sys.stderr)"))
 
     assert await ended(run) == 0
@@ -180,7 +182,7 @@ async def test_an_engine_is_interrupted_then_terminated_then_killed(
     assert await printed(output, 3) == ["ready", "SIGINT", "SIGTERM"]
 
 
-async def test_an_engine_that_listens_to_nothing_is_killed(begin: Start, tmp_path: Path) -> None:
+async def test_an_engine_that_ignores_signals_is_killed(begin: Start, tmp_path: Path) -> None:
     deaf = TELLS.replace("sys.exit(5)", "pass")
     run = await begin(python(deaf))
     await printed(tmp_path / "7.jsonl", 1)
@@ -192,7 +194,7 @@ async def test_an_engine_that_listens_to_nothing_is_killed(begin: Start, tmp_pat
     assert await ended(run) == 128 + signal.SIGKILL
 
 
-async def test_an_order_after_the_end_is_no_error(begin: Start) -> None:
+async def test_a_signal_after_the_end_is_no_error(begin: Start) -> None:
     run = await begin(python("pass"))
     await ended(run)
 
@@ -220,7 +222,7 @@ async def test_a_grandchild_in_a_session_of_its_own_ends_with_its_engine(
     await gone(engine, child)
 
 
-async def test_killing_an_engine_ends_all_it_started(begin: Start, tmp_path: Path) -> None:
+async def test_killing_an_engine_ends_all_its_processes(begin: Start, tmp_path: Path) -> None:
     run = await begin(python(LEAVES + "time.sleep(300)"))
     pids = map(int, (await printed(tmp_path / "7.jsonl", 1))[0].split())
 
@@ -230,14 +232,14 @@ async def test_killing_an_engine_ends_all_it_started(begin: Start, tmp_path: Pat
     await gone(*pids)
 
 
-async def test_a_command_that_is_not_there_ends_with_127_and_words(begin: Start) -> None:
+async def test_a_missing_command_ends_with_127_and_a_message(begin: Start) -> None:
     run = await begin(Command(argv=("/no/such/engine",)))
 
     assert await ended(run) == 127
     assert run.last_words() == ["/no/such/engine: No such file or directory"]
 
 
-async def test_a_command_that_may_not_be_run_ends_with_127_and_words(
+async def test_a_command_without_permission_ends_with_127_and_a_message(
     begin: Start, tmp_path: Path
 ) -> None:
     (tmp_path / "engine").write_text("#!/bin/sh\n")
@@ -301,7 +303,7 @@ def marked(mark: str | None) -> Program:
     return program(sleeper, env=env if mark is None else {**env, MARK: mark})
 
 
-async def test_the_sweep_ends_what_a_dead_supervisor_left_and_nothing_else(begin: Start) -> None:
+async def test_the_sweep_ends_only_processes_of_a_dead_supervisor(begin: Start) -> None:
     run = await begin(python("import time; time.sleep(300)"))
     dead = program("")
     dead.communicate(timeout=WAIT_SECONDS)

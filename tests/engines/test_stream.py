@@ -150,7 +150,7 @@ BASH = {"type": "tool_use", "name": "Bash", "input": {"command": "docker ps"}}
         (line(type="stream_event", event={}), []),
     ],
 )
-def test_a_line_is_read_as_an_operator_would(content: bytes, lines: list[str]) -> None:
+def test_a_line_is_rendered_for_an_operator(content: bytes, lines: list[str]) -> None:
     assert told(content) == lines
 
 
@@ -264,7 +264,7 @@ def test_a_block_of_an_answer_reports_the_usage_of_its_turn() -> None:
         ),
     ],
 )
-def test_a_line_becomes_these_items(content: bytes, items: list[TranscriptItem]) -> None:
+def test_a_line_is_parsed_into_items(content: bytes, items: list[TranscriptItem]) -> None:
     assert parse(content) == items
 
 
@@ -346,7 +346,7 @@ def test_a_line_becomes_these_items(content: bytes, items: list[TranscriptItem])
         "NaN in input",
     ],
 )
-def test_odd_input_becomes_what_can_be_made_of_it(
+def test_malformed_input_is_parsed_as_far_as_possible(
     content: bytes, items: list[TranscriptItem] | str
 ) -> None:
     if items == "odd":
@@ -368,7 +368,7 @@ def test_a_line_of_sixteen_megabytes_is_read() -> None:
 
 
 @pytest.mark.parametrize("levels", [MAX_LEVELS, MAX_LEVELS + 1, 400, 700, 900])
-def test_what_is_kept_of_a_deep_input_can_be_shown_from_anywhere(levels: int) -> None:
+def test_a_deeply_nested_input_is_truncated_and_can_be_rendered(levels: int) -> None:
     deep: Any = 1
     for _ in range(levels):
         deep = [deep]
@@ -393,7 +393,7 @@ def test_what_is_kept_of_a_deep_input_can_be_shown_from_anywhere(levels: int) ->
         (Text("a\nb", own=False), ""),
     ],
 )
-def test_the_last_line_of_what_was_cut_off_is_not_believed(text: Text, believed: str) -> None:
+def test_the_last_line_of_a_truncated_text_is_not_ingested(text: Text, believed: str) -> None:
     assert text.believed == believed
 
 
@@ -470,7 +470,7 @@ def storable(items: list[TranscriptItem]) -> None:
 
 
 @given(st.binary())
-def test_any_bytes_are_read(content: bytes) -> None:
+def test_any_bytes_are_parsed_without_an_exception(content: bytes) -> None:
     storable(parse(content))
     storable(parse(b"{" + content + b"}"))
 
@@ -485,13 +485,15 @@ def test_any_bytes_are_read(content: bytes) -> None:
     ),
     st.booleans(),
 )
-def test_any_shape_of_json_is_read(kind: str, message: dict[str, Any], ascii_only: bool) -> None:
+def test_any_json_message_is_parsed_without_an_exception(
+    kind: str, message: dict[str, Any], ascii_only: bool
+) -> None:
     text = json.dumps({"type": kind, **message}, ensure_ascii=ascii_only)
 
     storable(parse(text.encode("utf-8", "surrogatepass")))
 
 
 @given(JSON)
-def test_any_json_at_all_is_read(value: Any) -> None:
+def test_any_json_value_is_parsed_without_an_exception(value: Any) -> None:
     storable(parse(json.dumps(value).encode()))
     storable(parse(json.dumps({"type": value, "message": value}).encode()))

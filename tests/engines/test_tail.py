@@ -36,7 +36,7 @@ def all_of(tail: Tail) -> list[Line]:
 
 
 @pytest.mark.parametrize("cut", range(len(CONTENT) + 1))
-def test_a_file_cut_at_any_byte_gives_the_lines_of_the_whole(path: Path, cut: int) -> None:
+def test_a_file_split_at_any_byte_gives_the_same_lines(path: Path, cut: int) -> None:
     tail = Tail(path)
     path.write_bytes(CONTENT[:cut])
     lines = tail.read()
@@ -65,7 +65,7 @@ def test_reading_continues_from_the_end_of_any_line(path: Path, taken: int) -> N
     assert all_of(Tail(path, offset)) == [*LINES, REST][taken:]
 
 
-def test_a_line_longer_than_one_read_is_whole(path: Path) -> None:
+def test_a_line_longer_than_one_read_is_complete(path: Path) -> None:
     long = b"x" * (3 * CHUNK_BYTES + 1)
     path.write_bytes(long + b"\nshort\n")
 
@@ -76,7 +76,7 @@ def test_a_line_longer_than_one_read_is_whole(path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [10, 11, 12, 400_000])
-def test_a_line_that_is_too_long_is_passed_over_and_named(path: Path, size: int) -> None:
+def test_a_line_that_is_too_long_is_skipped_and_reported(path: Path, size: int) -> None:
     path.write_bytes(b"y" * size + b"\nnext\n")
 
     first, second = all_of(Tail(path, max_line=10))
@@ -89,7 +89,7 @@ def test_a_line_that_is_too_long_is_passed_over_and_named(path: Path, size: int)
     assert second == Line(size + 1, size + 6, b"next")
 
 
-def test_a_line_that_is_too_long_is_not_held(path: Path) -> None:
+def test_a_line_that_is_too_long_is_not_buffered(path: Path) -> None:
     path.write_bytes(b"z" * (4 * CHUNK_BYTES))
     tail = Tail(path, max_line=100)
 
@@ -127,7 +127,7 @@ def test_bytes_after_the_last_line_end_are_read_at_the_end(
     tail.close()
 
 
-async def test_a_file_that_grows_is_noticed(path: Path) -> None:
+async def test_a_growing_file_is_detected(path: Path) -> None:
     async with watch_growth(path) as grown:
         await asyncio.sleep(0.1)
         assert not grown.is_set()

@@ -16,7 +16,7 @@ LINES = ("lines", "[MEMORY:timing:web] Takes 60s to start", "[EVENT:info] Looked
 
 
 @pytest.mark.timeout(300)
-def test_a_killed_backup_is_never_taken_for_a_whole_one(home: Home) -> None:
+def test_a_killed_backup_is_never_mistaken_for_a_complete_one(home: Home) -> None:
     home.engine(*LINES)
     assert home.run("run").returncode == 0
 

@@ -102,7 +102,7 @@ async def leading(db: Database, tmp_path: Path) -> AsyncIterator[Leading]:
     await supervisor.step_down()
 
 
-async def test_what_is_due_fades_when_the_time_has_really_passed(leading: Leading) -> None:
+async def test_memories_decay_after_real_time_has_passed(leading: Leading) -> None:
     await leading.session()
     leading.clocks.go(44 * DAY)
     await leading.session()
@@ -131,7 +131,7 @@ async def test_a_reverted_clock_change_costs_no_confidence(leading: Leading, by:
     assert all(each["duration_ms"] >= 0 for each in ended)
 
 
-async def test_a_jump_within_a_session_costs_no_belief(leading: Leading) -> None:
+async def test_a_clock_jump_during_a_session_costs_no_confidence(leading: Leading) -> None:
     await leading.session()
     leading.clocks.go(HOUR)
     steady, looks = leading.supervisor.context.now, 0
@@ -148,7 +148,7 @@ async def test_a_jump_within_a_session_costs_no_belief(leading: Leading) -> None
     assert [weeks for _, weeks in await leading.believed()] == [0] * 3
 
 
-async def test_a_clock_that_was_rightly_set_fades_from_the_next_day_on(leading: Leading) -> None:
+async def test_after_a_correction_of_the_clock_decay_starts_a_day_later(leading: Leading) -> None:
     await leading.session()
     leading.clocks.set(44 * DAY)
     await leading.session()
@@ -160,7 +160,7 @@ async def test_a_clock_that_was_rightly_set_fades_from_the_next_day_on(leading: 
     assert await leading.believed() == [(0.5, 2)] * 3
 
 
-async def test_a_clock_that_trembles_changes_nothing(leading: Leading) -> None:
+async def test_clock_jitter_changes_nothing(leading: Leading) -> None:
     leading.clocks.jitter = timedelta(seconds=1)
     for _ in range(5):
         leading.clocks.go(HOUR)
@@ -174,7 +174,7 @@ async def test_a_clock_that_trembles_changes_nothing(leading: Leading) -> None:
 
 
 @pytest.mark.parametrize("by", [40 * DAY, -40 * DAY])
-async def test_rounds_go_by_the_time_that_passes(leading: Leading, by: timedelta) -> None:
+async def test_rounds_follow_the_monotonic_clock(leading: Leading, by: timedelta) -> None:
     leading.script.write_text(json.dumps(result()) + "\n")
     assert await leading.supervisor.step()
 
@@ -184,7 +184,7 @@ async def test_rounds_go_by_the_time_that_passes(leading: Leading, by: timedelta
     assert len(await leading.sessions()) == 1
 
 
-def test_a_cooldown_under_a_wrong_clock() -> None:
+def test_a_clock_change_frees_slots_early_but_forgets_no_use() -> None:
     """A clock set ahead frees slots early; when set back, earlier uses still count."""
     used = [
         CooldownUse(
@@ -208,7 +208,7 @@ def test_a_cooldown_under_a_wrong_clock() -> None:
     assert not free(used, NOON - 40 * DAY), "set back by 40 days"
 
 
-async def test_a_request_is_run_once_under_a_clock_that_is_set(leading: Leading) -> None:
+async def test_a_request_runs_once_if_the_clock_is_changed(leading: Leading) -> None:
     from lamplighter.repository.sessions import requests
 
     leading.script.write_text(json.dumps(result()) + "\n")

@@ -85,7 +85,7 @@ def observations(path: Path) -> int:
         return int(connection.execute(query).fetchone()[0])
 
 
-def test_a_deleted_database_is_detected_rescued_and_never_recreated_unasked(home: Home) -> None:
+def test_a_deleted_database_is_detected_and_rescued_not_recreated(home: Home) -> None:
     path = home.path / "lamplighter.db"
     with used(home) as (asking, supervisor):
         for rest in RESTS:
@@ -115,7 +115,7 @@ def test_a_deleted_database_is_detected_rescued_and_never_recreated_unasked(home
     assert home.run("doctor").returncode == 0
 
 
-def test_a_database_replaced_by_another_is_left_alone(home: Home) -> None:
+def test_a_database_replaced_by_another_is_not_written(home: Home) -> None:
     path = home.path / "lamplighter.db"
     other = home.path / "other.db"
     with used(home) as (asking, supervisor):
@@ -131,7 +131,7 @@ def test_a_database_replaced_by_another_is_left_alone(home: Home) -> None:
     assert observations(rescued[0]) == KEPT
 
 
-def test_a_database_that_comes_back_is_used_again(home: Home) -> None:
+def test_a_restored_database_is_used_again(home: Home) -> None:
     path = home.path / "lamplighter.db"
     with used(home) as (asking, supervisor):
         path.rename(home.path / "away")
@@ -174,7 +174,7 @@ def overwrite_one(path: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [cut, empty, overwrite, flip, overwrite_one])
-def test_a_damaged_database_is_noticed_and_not_written_to(
+def test_a_damaged_database_is_detected_and_not_written(
     home: Home, harm: Callable[[Path], None]
 ) -> None:
     path = home.path / "lamplighter.db"

@@ -45,7 +45,7 @@ def until_refused(asking: httpx2.Client) -> tuple[int, httpx2.Response]:
     raise AssertionError(f"{WRITES} writes were taken by a disk that is full")
 
 
-def test_reads_continue_and_writes_are_refused_until_there_is_space(
+def test_reads_continue_and_writes_fail_until_there_is_space(
     disk: SmallDisk, small_home: Home
 ) -> None:
     with serving(small_home) as server, client(server) as asking:
@@ -72,7 +72,7 @@ def test_reads_continue_and_writes_are_refused_until_there_is_space(
 
 
 @pytest.mark.parametrize("looks_away", [False, True])
-def test_a_session_on_a_full_disk_ends_with_a_reason_and_the_supervisor_lives(
+def test_a_session_on_a_full_disk_ends_with_a_reason(
     disk: SmallDisk, small_home: Home, *, looks_away: bool
 ) -> None:
     small_home.engine("numbered", "100000", "0.002")
@@ -101,7 +101,7 @@ def test_a_session_on_a_full_disk_ends_with_a_reason_and_the_supervisor_lives(
     assert supervisor.wait(20) == 0
 
 
-def test_a_session_that_is_asked_for_on_a_full_disk_runs_when_there_is_space(
+def test_a_session_requested_on_a_full_disk_runs_when_there_is_space(
     disk: SmallDisk, small_home: Home
 ) -> None:
     small_home.engine("lines", "[MEMORY:timing:jellyfin] Kept")
@@ -124,7 +124,7 @@ def test_a_session_that_is_asked_for_on_a_full_disk_runs_when_there_is_space(
 
 
 @pytest.mark.parametrize("words", ["web", "supervisor"])
-def test_a_process_that_is_asked_to_end_on_a_full_disk_ends(
+def test_a_process_ends_on_sigterm_on_a_full_disk(
     disk: SmallDisk, small_home: Home, words: str
 ) -> None:
     small_home.run("migrate")
@@ -159,7 +159,7 @@ def test_a_manual_session_on_a_full_disk_is_refused_with_a_reason(
     assert small_home.run("run").returncode == 0
 
 
-def test_a_file_that_cannot_be_masked_for_want_of_space_leaves_no_copy(disk: SmallDisk) -> None:
+def test_masking_a_file_on_a_full_disk_leaves_no_copy(disk: SmallDisk) -> None:
     files = SessionFiles(disk.path / "sessions")
     path = files.create(SESSION)
     path.write_bytes(b"a secret\n" * 100_000)
@@ -175,7 +175,7 @@ def test_a_file_that_cannot_be_masked_for_want_of_space_leaves_no_copy(disk: Sma
     assert [each.name for each in files.directory.iterdir()] == ["1.jsonl"]
 
 
-async def test_a_transaction_larger_than_the_space_left_is_undone_and_says_why(
+async def test_a_transaction_larger_than_the_free_space_is_rolled_back(
     disk: SmallDisk,
 ) -> None:
     url = sqlite_url(disk.path / "large.db")

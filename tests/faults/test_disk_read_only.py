@@ -24,7 +24,7 @@ def refused(pid: int) -> Iterator[None]:
         process.rlimit(psutil.RLIMIT_FSIZE, (psutil.RLIM_INFINITY, psutil.RLIM_INFINITY))
 
 
-def test_a_home_that_turns_read_only_is_read_on_and_comes_back_by_itself(home: Home) -> None:
+def test_a_home_that_turns_read_only_serves_reads_and_recovers(home: Home) -> None:
     with serving(home) as server, client(server) as asking:
         assert remembered(asking, "Before").status_code == 201
         assert server._process is not None
@@ -47,7 +47,7 @@ def test_a_home_that_turns_read_only_is_read_on_and_comes_back_by_itself(home: H
     assert home.value("PRAGMA integrity_check") == "ok"
 
 
-def test_a_supervisor_whose_home_turns_read_only_takes_in_afterwards_what_was_printed(
+def test_output_during_a_read_only_phase_is_ingested_afterwards(
     home: Home,
 ) -> None:
     go = home.path.with_name("go")
@@ -68,7 +68,7 @@ def test_a_supervisor_whose_home_turns_read_only_takes_in_afterwards_what_was_pr
 
 
 @pytest.mark.parametrize("words", ["web", "supervisor", "run", "migrate", "up"])
-def test_a_read_only_home_is_refused_in_words(
+def test_a_read_only_home_is_rejected_with_a_message(
     disk: SmallDisk, small_home: Home, words: str
 ) -> None:
     small_home.run("migrate")

@@ -59,7 +59,7 @@ def held(home: Home, how: str) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
-def test_a_memory_service_that_does_not_answer_is_named(sound: Home) -> None:
+def test_a_memory_service_that_does_not_respond_is_reported(sound: Home) -> None:
     (sound.path / "lamplighter.toml").write_text(
         "[agents.away]\nmemory_url = 'http://127.0.0.1:9'\n[agents.here]\n"
     )
@@ -73,7 +73,7 @@ def test_a_memory_service_that_does_not_answer_is_named(sound: Home) -> None:
     assert advice == "Start that service, or correct memory_url in lamplighter.toml."
 
 
-def test_a_sound_home_is_said_to_be_so(sound: Home) -> None:
+def test_a_healthy_home_has_no_findings(sound: Home) -> None:
     before = sound.rows("SELECT type, name, sql FROM sqlite_master ORDER BY name")
 
     assert looked(sound) == (0, {})
@@ -82,7 +82,7 @@ def test_a_sound_home_is_said_to_be_so(sound: Home) -> None:
 
 
 @pytest.mark.parametrize("name", [".", "services.yaml", "lamplighter.toml"])
-def test_what_every_user_may_change_is_named(sound: Home, name: str) -> None:
+def test_a_world_writable_file_is_reported(sound: Home, name: str) -> None:
     path = sound.path / name
     path.touch()
     mode = path.stat().st_mode
@@ -98,7 +98,7 @@ def test_what_every_user_may_change_is_named(sound: Home, name: str) -> None:
     assert looked(sound) == (0, {})
 
 
-def test_a_link_to_what_every_user_may_replace_is_named(sound: Home, tmp_path: Path) -> None:
+def test_a_link_into_a_world_writable_directory_is_reported(sound: Home, tmp_path: Path) -> None:
     everyones = tmp_path / "everyones"
     (everyones / "mine").mkdir(parents=True)
     link, file = sound.path / "services.yaml", everyones / "mine" / "services.yaml"
@@ -120,7 +120,7 @@ def test_running_as_root_is_a_warning(sound: Home) -> None:
     assert "WARN Lamplighter runs as root" in told
 
 
-def test_a_home_that_is_not_there_yet_is_no_sickness(home: Home, tmp_path: Path) -> None:
+def test_a_home_that_does_not_exist_yet_has_no_findings(home: Home, tmp_path: Path) -> None:
     home.env["LAMPLIGHTER_HOME"] = str(tmp_path / "not" / "yet")
 
     assert looked(home) == (0, {})
@@ -128,7 +128,7 @@ def test_a_home_that_is_not_there_yet_is_no_sickness(home: Home, tmp_path: Path)
     assert not (tmp_path / "not").exists()
 
 
-def test_a_database_with_damaged_pages(sound: Home) -> None:
+def test_a_database_with_damaged_pages_is_reported(sound: Home) -> None:
     path = sound.path / "lamplighter.db"
     sound.value("PRAGMA wal_checkpoint(TRUNCATE)")
     content = bytearray(path.read_bytes())
@@ -141,7 +141,7 @@ def test_a_database_with_damaged_pages(sound: Home) -> None:
     assert advice == REPAIR
 
 
-def test_a_database_that_is_none(sound: Home) -> None:
+def test_a_file_that_is_not_a_database_is_reported(sound: Home) -> None:
     path = sound.path / "lamplighter.db"
     for each in sound.path.glob("lamplighter.db*"):
         each.unlink()
@@ -153,7 +153,7 @@ def test_a_database_that_is_none(sound: Home) -> None:
     )
 
 
-def test_a_database_of_a_newer_program(sound: Home) -> None:
+def test_a_database_of_a_newer_version_is_reported(sound: Home) -> None:
     path = sound.path / "lamplighter.db"
     with closing(driver.connect(str(path))) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
@@ -164,7 +164,7 @@ def test_a_database_of_a_newer_program(sound: Home) -> None:
     )
 
 
-def test_a_database_locked_by_another_program(sound: Home) -> None:
+def test_a_database_locked_by_another_program_is_reported(sound: Home) -> None:
     with held(sound, "BEGIN IMMEDIATE"):
         text, advice = only(looked(sound))
 
@@ -173,7 +173,7 @@ def test_a_database_locked_by_another_program(sound: Home) -> None:
     assert looked(sound) == (0, {})
 
 
-def test_a_disk_with_hardly_any_space(disk: SmallDisk, small_home: Home) -> None:
+def test_a_full_disk_is_reported(disk: SmallDisk, small_home: Home) -> None:
     assert small_home.run("migrate").returncode == 0
     disk.fill()
 
@@ -188,7 +188,7 @@ def test_a_disk_with_hardly_any_space(disk: SmallDisk, small_home: Home) -> None
     ]
 
 
-def test_a_services_file_with_a_mistake(sound: Home) -> None:
+def test_a_services_file_with_a_mistake_is_reported(sound: Home) -> None:
     (sound.path / "services.yaml").write_text("services:\n  web:\n    checks: 5\n")
 
     text, advice = only(looked(sound))
@@ -197,7 +197,7 @@ def test_a_services_file_with_a_mistake(sound: Home) -> None:
     assert advice == f"Fix {sound.path}/services.yaml."
 
 
-def test_a_program_that_is_missing(sound: Home) -> None:
+def test_a_missing_program_of_an_action_is_reported(sound: Home) -> None:
     (sound.path / "services.yaml").write_text(
         "services:\n  web:\n    checks: [{tcp: '127.0.0.1:9'}]\n"
         "    actions:\n      - restart: [no-such-program, web]\n"
@@ -209,7 +209,7 @@ def test_a_program_that_is_missing(sound: Home) -> None:
     )
 
 
-def test_an_engine_without_its_command(sound: Home) -> None:
+def test_an_engine_without_its_program_is_reported(sound: Home) -> None:
     sound.env |= {"LAMPLIGHTER_ENGINE": "exec", "LAMPLIGHTER_EXEC_COMMAND": "no-such-program"}
 
     text, advice = only(looked(sound))
@@ -218,7 +218,9 @@ def test_an_engine_without_its_command(sound: Home) -> None:
 
 
 @pytest.mark.parametrize("other", ["a link", "a file", "another owner"])
-def test_a_run_directory_of_another_user(sound: Home, other: str, tmp_path: Path) -> None:
+def test_a_run_directory_that_is_a_link_file_or_foreign_is_reported(
+    sound: Home, other: str, tmp_path: Path
+) -> None:
     directory = run_directory(sound.path)
     for each in directory.iterdir():
         each.unlink()
@@ -244,7 +246,7 @@ def test_a_run_directory_of_another_user(sound: Home, other: str, tmp_path: Path
     assert (refused.returncode, "belongs to another user" in refused.stderr) == (2, True)
 
 
-def test_a_run_directory_that_is_missing_is_made_at_the_next_start(sound: Home) -> None:
+def test_a_missing_run_directory_is_created_at_the_next_start(sound: Home) -> None:
     directory = run_directory(sound.path)
     for each in directory.iterdir():
         each.unlink()
@@ -256,7 +258,7 @@ def test_a_run_directory_that_is_missing_is_made_at_the_next_start(sound: Home) 
     assert directory.is_dir()
 
 
-def test_a_session_file_that_cannot_be_read(sound: Home) -> None:
+def test_an_unreadable_session_file_is_reported(sound: Home) -> None:
     path = sound.path / "sessions" / "7.jsonl"
     path.mkdir()  # root may read any file, but nobody a directory
 
@@ -266,7 +268,7 @@ def test_a_session_file_that_cannot_be_read(sound: Home) -> None:
     )
 
 
-def test_sessions_that_is_no_directory(home: Home) -> None:
+def test_a_file_in_place_of_the_sessions_directory_is_reported(home: Home) -> None:
     (home.path / "sessions").write_text("")
 
     text, advice = only(looked(home))
@@ -275,7 +277,7 @@ def test_sessions_that_is_no_directory(home: Home) -> None:
     assert "Make the path a directory" in advice
 
 
-def test_a_clock_that_is_behind(sound: Home) -> None:
+def test_a_clock_that_is_behind_is_reported(sound: Home) -> None:
     later = datetime.now(UTC) + timedelta(days=40)
     with closing(driver.connect(str(sound.path / "lamplighter.db"))) as connection:
         connection.execute("UPDATE changes SET at = ?", (f"{later:%Y-%m-%dT%H:%M:%S.%fZ}",))
@@ -287,7 +289,7 @@ def test_a_clock_that_is_behind(sound: Home) -> None:
     assert advice == "Correct the clock. Memories do not decay until then."
 
 
-def test_an_old_sqlite(sound: Home, tmp_path: Path) -> None:
+def test_an_old_sqlite_version_is_reported(sound: Home, tmp_path: Path) -> None:
     if sqlite3.sqlite_version_info >= FIXED:
         pytest.skip("this Python's own SQLite is a mended one")
     away = tmp_path / "away"
@@ -301,7 +303,7 @@ def test_an_old_sqlite(sound: Home, tmp_path: Path) -> None:
     assert "pysqlite3" in advice
 
 
-def test_a_look_that_fails_itself_is_a_finding(sound: Home, tmp_path: Path) -> None:
+def test_a_check_that_fails_itself_is_reported(sound: Home, tmp_path: Path) -> None:
     changed = "UPDATE changes SET at = 'yesterday'"
     with closing(driver.connect(str(sound.path / "lamplighter.db"))) as connection:
         connection.execute(changed)
@@ -323,7 +325,7 @@ def test_several_problems_are_all_reported(disk: SmallDisk, small_home: Home) ->
     assert (status, len(bad)) == (1, 4), bad
 
 
-def test_a_read_only_home(disk: SmallDisk, small_home: Home) -> None:
+def test_a_read_only_home_is_reported(disk: SmallDisk, small_home: Home) -> None:
     assert small_home.run("migrate").returncode == 0
     disk.read_only(on=True)
     try:
@@ -335,7 +337,7 @@ def test_a_read_only_home(disk: SmallDisk, small_home: Home) -> None:
     assert f"Home {small_home.path}" in bad
 
 
-def test_a_row_that_cannot_be_read_is_named(sound: Home) -> None:
+def test_an_unreadable_row_is_reported(sound: Home) -> None:
     sound.value("UPDATE memories SET updated_at = 'yesterday'")
 
     text, advice = only(looked(sound))

@@ -14,11 +14,13 @@ def seen(home: Path, **settings: str) -> list[tuple[bool, str, str]]:
     return [(each.ok, each.text, each.advice) for each in checks.engine(read)]
 
 
-def test_only_the_engines_that_are_set_are_looked_at(tmp_path: Path) -> None:
+def test_only_configured_engines_are_checked(tmp_path: Path) -> None:
     assert seen(tmp_path) == [(True, "Engine probe", "")]
 
 
-def test_the_cli_is_named_with_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cli_is_reported_with_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "claude"
     path.write_text("#!/bin/sh\necho '2.1.330 (Claude Code)'\n")
     path.chmod(0o755)
@@ -29,7 +31,7 @@ def test_the_cli_is_named_with_its_version(tmp_path: Path, monkeypatch: pytest.M
     ]
 
 
-def test_a_cli_that_one_tier_needs_is_missed(tmp_path: Path) -> None:
+def test_a_missing_cli_of_one_tier_is_reported(tmp_path: Path) -> None:
     probe, (ok, words, advice) = seen(tmp_path, engine_tier2="claude", claude_bin="/no/claude")
 
     assert probe == (True, "Engine probe (tier 1 and 3)", "")
@@ -37,7 +39,7 @@ def test_a_cli_that_one_tier_needs_is_missed(tmp_path: Path) -> None:
     assert "LAMPLIGHTER_CLAUDE_BIN names '/no/claude'" in advice
 
 
-def test_a_missing_key_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_api_key_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK"):
         monkeypatch.delenv(name, raising=False)
 

@@ -24,7 +24,7 @@ def looked(home: Home, url: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_a_sound_database_is_named_with_its_revision(home: Home, postgres_url: str) -> None:
+def test_a_healthy_database_is_reported_with_its_revision(home: Home, postgres_url: str) -> None:
     status, said = looked(home, postgres_url)
 
     assert "healthy, revision 00" in said
@@ -32,7 +32,7 @@ def test_a_sound_database_is_named_with_its_revision(home: Home, postgres_url: s
     assert status == SOUND, said
 
 
-def test_one_that_is_still_empty_is_no_sickness(home: Home, postgres: PostgresServer) -> None:
+def test_an_empty_database_has_no_findings(home: Home, postgres: PostgresServer) -> None:
     status, said = looked(home, postgres.create("hollow"))
 
     assert "ok   Database hollow at " in said
@@ -40,7 +40,7 @@ def test_one_that_is_still_empty_is_no_sickness(home: Home, postgres: PostgresSe
     assert status == SOUND, said
 
 
-def test_a_server_that_is_not_there_is_named_without_the_password(home: Home) -> None:
+def test_a_missing_server_is_reported_without_the_password(home: Home) -> None:
     status, said = looked(home, f"postgresql://lamp:s3cret@/lamp?host={home.path}")
 
     assert f"BAD  Database lamp at {home.path}" in said
@@ -49,14 +49,14 @@ def test_a_server_that_is_not_there_is_named_without_the_password(home: Home) ->
     assert status == SICK
 
 
-def test_a_database_that_is_not_there_is_named(home: Home, postgres: PostgresServer) -> None:
+def test_a_missing_database_is_reported(home: Home, postgres: PostgresServer) -> None:
     status, said = looked(home, postgres.url("absent"))
 
     assert 'database "absent" does not exist' in said
     assert status == SICK
 
 
-def test_one_that_takes_no_writes_is_named(
+def test_a_read_only_database_is_reported(
     home: Home, postgres: PostgresServer, postgres_url: str
 ) -> None:
     name = Database(postgres_url).url.database
@@ -69,7 +69,7 @@ def test_one_that_takes_no_writes_is_named(
     assert status == SICK
 
 
-def test_one_of_a_newer_program_is_named(home: Home, postgres_url: str) -> None:
+def test_a_database_of_a_newer_version_is_reported(home: Home, postgres_url: str) -> None:
     direct_writes.run(postgres_url, "UPDATE alembic_version SET version_num = '9999'")
 
     status, said = looked(home, postgres_url)
@@ -79,7 +79,7 @@ def test_one_of_a_newer_program_is_named(home: Home, postgres_url: str) -> None:
     assert status == SICK
 
 
-def test_one_whose_clock_was_ahead_is_named(home: Home, postgres_url: str) -> None:
+def test_a_newest_row_in_the_future_is_reported(home: Home, postgres_url: str) -> None:
     direct_writes.run(
         postgres_url,
         "INSERT INTO changes (entity, entity_id, op, at)"
@@ -92,7 +92,7 @@ def test_one_whose_clock_was_ahead_is_named(home: Home, postgres_url: str) -> No
     assert status == SICK
 
 
-async def test_a_locked_database_is_named(home: Home, postgres_url: str) -> None:
+async def test_a_locked_database_is_reported(home: Home, postgres_url: str) -> None:
     async with Database(postgres_url) as db, writing(db):
         status, said = await asyncio.to_thread(looked, home, postgres_url)
 
@@ -102,7 +102,7 @@ async def test_a_locked_database_is_named(home: Home, postgres_url: str) -> None
 
 
 @pytest.mark.parametrize("seconds", [0.5])
-def test_a_writer_that_is_only_busy_is_no_sickness(
+def test_a_briefly_busy_writer_is_not_reported(
     home: Home, postgres_url: str, seconds: float
 ) -> None:
     def busy() -> None:
@@ -123,7 +123,7 @@ def test_a_writer_that_is_only_busy_is_no_sickness(
     assert status == SOUND, said
 
 
-def test_a_user_who_may_only_read_is_named(
+def test_a_user_without_write_permission_is_reported(
     home: Home, postgres: PostgresServer, postgres_url: str
 ) -> None:
     name = Database(postgres_url).url.database
@@ -136,7 +136,7 @@ def test_a_user_who_may_only_read_is_named(
     assert status == SICK
 
 
-def test_a_web_process_whose_database_is_away_is_not_said_to_be_a_stranger(home: Home) -> None:
+def test_a_web_process_without_its_database_is_not_reported_as_foreign(home: Home) -> None:
     server = PostgresServer()
     home.env["LAMPLIGHTER_PORT"] = str(free_port())
     home.env["LAMPLIGHTER_DATABASE_URL"] = url = server.create("away")

@@ -40,7 +40,7 @@ def count_printed(home: Home) -> int:
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("halt", [press_the_button, run_the_command, write_the_file][:HALTS])
-def test_a_flood_of_markers_starves_neither_writes_nor_the_halt(
+def test_a_flood_of_markers_delays_neither_writes_nor_a_halt(
     home: Home, halt: Callable[[Home, httpx2.Client], None]
 ) -> None:
     home.env["LAMPLIGHTER_MAX_MARKERS"] = str(MARKERS)
@@ -71,7 +71,7 @@ def test_a_flood_of_markers_starves_neither_writes_nor_the_halt(
 
 
 @pytest.mark.timeout(240)
-def test_an_approval_is_decided_and_carried_out_during_a_flood(home: Home) -> None:
+def test_an_approved_action_runs_during_a_flood_of_markers(home: Home) -> None:
     restarted = home.path / "restarted"
     web = {
         "approve": "always",

@@ -62,7 +62,7 @@ async def run(bench: Workbench, mode: str, mark: str) -> Session:
 
 # it waits for real deadlines: all eight at once
 @pytest.mark.parametrize(("times", "why"), [(DEADLINE, LATE), (IDLE, MUTE)], ids=["late", "mute"])
-async def test_whatever_does_not_end_is_ended_and_what_it_printed_is_kept(
+async def test_an_engine_that_does_not_end_is_killed_and_its_output_stored(
     db: Database, tmp_path: Path, times: dict[str, float], why: str
 ) -> None:
     mark, limits = f"--mark={tmp_path}", Limits(grace=0.3)
@@ -87,7 +87,9 @@ async def test_whatever_does_not_end_is_ended_and_what_it_printed_is_kept(
     assert not any(map(is_left, os.listdir(tmp_path / "sessions")))
 
 
-async def test_a_line_without_an_end_does_not_fill_the_disk(db: Database, tmp_path: Path) -> None:
+async def test_an_endless_line_fails_the_session_before_the_disk_is_full(
+    db: Database, tmp_path: Path
+) -> None:
     limits = Limits(grace=0.3, endless=2**16)
     async with leading(db, tmp_path, limits=limits) as bench:
         session = await run(bench, "endless", f"--mark={tmp_path}")
@@ -99,7 +101,7 @@ async def test_a_line_without_an_end_does_not_fill_the_disk(db: Database, tmp_pa
 
 
 @pytest.mark.parametrize(("mode", "ending"), [("floods", ".jsonl"), ("floods_errors", ".err")])
-async def test_a_flood_is_ended_and_does_not_fill_the_disk(
+async def test_an_output_flood_is_ended_before_the_disk_is_full(
     db: Database, tmp_path: Path, mode: str, ending: str
 ) -> None:
     limits = Limits(most=2**20, rest=2**18)
@@ -120,7 +122,7 @@ async def test_a_flood_is_ended_and_does_not_fill_the_disk(
     assert left_over(mark) == []
 
 
-def test_of_a_flood_that_was_stopped_no_more_is_read_than_the_rest() -> None:
+def test_after_a_stop_only_a_bounded_rest_of_the_output_is_read() -> None:
     running = LimitWatch(Limits(rest=1_000), asyncio.Event())
     stopped = LimitWatch(Limits(rest=1_000), asyncio.Event(), status=Status.TIMED_OUT)
 
@@ -128,7 +130,7 @@ def test_of_a_flood_that_was_stopped_no_more_is_read_than_the_rest() -> None:
     assert [stopped.enough(at) for at in (5_000, 5_999, 6_000)] == [False, False, True]
 
 
-def test_asked_and_asked_again_and_killed_fit_in_six_seconds() -> None:
+def test_the_steps_of_a_stop_fit_in_six_seconds() -> None:
     usual = Limits()
 
     assert STOP_POLL_SECONDS * 3 + usual.grace * 2 <= ENDED_WITHIN_SECONDS - 1

@@ -49,7 +49,7 @@ class Writer:
 
 
 @pytest.mark.timeout(300)
-async def test_kills_lose_and_double_nothing_that_was_acknowledged(home: Home) -> None:
+async def test_kills_neither_lose_nor_duplicate_acknowledged_writes(home: Home) -> None:
     chance, stop = random.Random(50), threading.Event()
     with serving(home) as server:
         writers = [Writer(str(number), server, stop) for number in range(WRITERS)]

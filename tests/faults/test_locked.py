@@ -17,7 +17,7 @@ MARKERS = 400
 
 
 @pytest.mark.timeout(180)
-def test_a_database_held_for_half_a_minute_loses_nothing(home: Home) -> None:
+def test_a_database_locked_for_half_a_minute_loses_nothing(home: Home) -> None:
     home.engine("numbered", str(MARKERS), "0.02")
     with serving(home) as server, client(server) as asking, ThreadPoolExecutor(4) as others:
         assert remembered(asking, "Before").status_code == 201
@@ -56,7 +56,7 @@ def test_a_database_held_for_half_a_minute_loses_nothing(home: Home) -> None:
     assert home.value(said) == 0, "a refused write was made after all"
 
 
-def test_a_supervisor_that_finds_the_database_held_waits_and_then_leads(home: Home) -> None:
+def test_a_supervisor_waits_for_a_locked_database_and_then_leads(home: Home) -> None:
     home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
     assert home.run("migrate").returncode == 0
     with closing(driver.connect(str(home.path / "lamplighter.db"))) as holder:
@@ -70,7 +70,7 @@ def test_a_supervisor_that_finds_the_database_held_waits_and_then_leads(home: Ho
     assert home.value("SELECT count(*) FROM sessions") == 1
 
 
-def test_a_supervisor_that_is_asked_to_end_while_the_database_is_held_ends(home: Home) -> None:
+def test_a_supervisor_ends_on_sigterm_while_the_database_is_locked(home: Home) -> None:
     home.engine("numbered", "100000", "0.2")
     supervisor = home.start("supervisor")
     home.until(lambda: home.value("SELECT count(*) FROM memories"))
@@ -92,9 +92,7 @@ def test_a_supervisor_that_is_asked_to_end_while_the_database_is_held_ends(home:
 
 
 @pytest.mark.parametrize("command", ["web", "up"])
-def test_a_web_process_that_starts_while_the_database_is_held_serves_reads(
-    home: Home, command: str
-) -> None:
+def test_a_web_process_started_on_a_locked_database_serves_reads(home: Home, command: str) -> None:
     port = living.free_port()
     home.env |= {"LAMPLIGHTER_PORT": str(port)}
     assert home.run("login").returncode == 0
@@ -121,7 +119,7 @@ def answers(asking: httpx2.Client, path: str) -> int:
 
 
 @pytest.mark.parametrize("words", [["login"], ["token", "create", "--scope", "read"]])
-def test_a_command_that_finds_the_database_held_may_be_tried_again(
+def test_a_command_on_a_locked_database_fails_and_can_be_retried(
     home: Home, words: list[str]
 ) -> None:
     assert home.run("migrate").returncode == 0

@@ -20,7 +20,7 @@ def bytes_of(home: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("words", ["web", "supervisor", "run", "migrate", "up", "doctor"])
-def test_a_newer_database_is_refused_and_not_touched(home: Home, words: str) -> None:
+def test_a_newer_database_is_rejected_and_not_changed(home: Home, words: str) -> None:
     assert home.run("migrate").returncode == 0
     with closing(driver.connect(str(home.path / "lamplighter.db"))) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")

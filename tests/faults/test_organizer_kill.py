@@ -13,7 +13,9 @@ SEED = 36
 
 
 @pytest.mark.timeout(300)
-def test_a_killed_run_is_continued_to_the_same_end(url: str, sqlite: str, tmp_path: Path) -> None:
+def test_a_killed_run_is_continued_with_the_same_result(
+    url: str, sqlite: str, tmp_path: Path
+) -> None:
     whole = sqlite_url(tmp_path / "whole.db")
     (tmp_path / "whole.db").write_bytes(Path(sqlite.removeprefix("sqlite:///")).read_bytes())
     for each in (url, whole):

@@ -96,7 +96,7 @@ async def rows(db: Database, path: Path, pieces: list[bytes]) -> dict[str, list[
         return found
 
 
-async def test_the_whole_file_brings_what_it_should(db: Database, tmp_path: Path) -> None:
+async def test_a_whole_file_is_ingested_as_expected(db: Database, tmp_path: Path) -> None:
     found = await rows(db, tmp_path / "1.jsonl", [GOLDEN])
 
     assert [each["observation"] for each in found["memories"]] == ["Braucht ü60 s 日本 🎬"]
@@ -111,7 +111,7 @@ async def test_the_whole_file_brings_what_it_should(db: Database, tmp_path: Path
     assert session["log_offset"] == len(GOLDEN)
 
 
-async def test_a_file_cut_at_every_byte_brings_the_same_rows(db: Database, tmp_path: Path) -> None:
+async def test_a_file_split_at_every_byte_gives_the_same_rows(db: Database, tmp_path: Path) -> None:
     path = tmp_path / "1.jsonl"
     whole = await rows(db, path, [GOLDEN])
 
@@ -120,7 +120,7 @@ async def test_a_file_cut_at_every_byte_brings_the_same_rows(db: Database, tmp_p
         assert await rows(db, path, [GOLDEN[:at], GOLDEN[at:]]) == whole, f"cut at byte {at}"
 
 
-async def test_a_file_in_many_pieces_brings_the_same_rows(db: Database, tmp_path: Path) -> None:
+async def test_a_file_in_many_pieces_gives_the_same_rows(db: Database, tmp_path: Path) -> None:
     path, chance = tmp_path / "1.jsonl", random.Random(12)
     whole = await rows(db, path, [GOLDEN])
 
@@ -133,7 +133,7 @@ async def test_a_file_in_many_pieces_brings_the_same_rows(db: Database, tmp_path
 
 
 @pytest.mark.parametrize("size", [1, 3, 4_096, 65_536])
-def test_long_lines_are_read_alike_in_pieces_of_any_size(tmp_path: Path, size: int) -> None:
+def test_long_lines_are_read_equally_in_pieces_of_any_size(tmp_path: Path, size: int) -> None:
     content = b"\n".join(said("ü" * length) for length in (10, 3_000, 70_000)) + b"\n"
     content = content[:20_000] if size < 10 else content
     pieces = [content[at : at + size] for at in range(0, len(content), size)]

@@ -75,7 +75,7 @@ def runs(ran: Path) -> list[str]:
     return ran.read_text().splitlines() if ran.exists() else []
 
 
-def test_an_engine_that_obeys_every_memory_does_nothing_that_is_not_declared(
+def test_an_engine_that_obeys_every_memory_runs_only_declared_actions(
     home: Home, ran: Path
 ) -> None:
     command = [sys.executable, "-S", str(OBEDIENT), str(home.path)]
@@ -122,9 +122,7 @@ class Obeying:
         return uses(str(ask["tool"]), ask["input"])
 
 
-def test_a_model_that_obeys_every_memory_does_nothing_that_is_not_declared(
-    home: Home, ran: Path
-) -> None:
+def test_a_model_that_obeys_every_memory_runs_only_declared_actions(home: Home, ran: Path) -> None:
     with MessagesApi({"obeying": Obeying()}) as api:
         home.env |= {
             "LAMPLIGHTER_ENGINE": "messages",
@@ -143,7 +141,7 @@ def test_a_model_that_obeys_every_memory_does_nothing_that_is_not_declared(
     assert sum("Refused " in each or "refused: " in each for each in events) >= TURNS / 2
 
 
-def test_nothing_that_a_memory_asks_for_is_more_than_what_is_declared(tmp_path: Path) -> None:
+def test_no_command_in_a_memory_exceeds_the_declared_actions(tmp_path: Path) -> None:
     program, _ = canary(tmp_path)
     (tmp_path / "services.yaml").write_text(services_yaml(program))
     services = load(tmp_path / "services.yaml")
@@ -166,7 +164,7 @@ def test_nothing_that_a_memory_asks_for_is_more_than_what_is_declared(tmp_path: 
     }
 
 
-async def test_no_kind_of_memory_moves_a_gate_that_has_refused_nothing_yet(
+async def test_no_kind_of_memory_changes_the_verdict_of_the_gate(
     db: Database, tmp_path: Path
 ) -> None:
     program, ran = canary(tmp_path)
@@ -221,7 +219,7 @@ async def wished(box: Toolbox, root: Path, wish: tuple[str, dict[str, str]]) -> 
 
 
 @pytest.mark.parametrize("wish", WISHES, ids=["act", "act as command", "look"])
-async def test_without_its_rows_nothing_is_run(
+async def test_nothing_runs_if_the_records_cannot_be_written(
     asked: Toolbox, tmp_path: Path, wish: tuple[str, dict[str, str]]
 ) -> None:
     with closing(driver.connect(str(tmp_path / "lamplighter.db"))) as other:
@@ -233,7 +231,7 @@ async def test_without_its_rows_nothing_is_run(
     assert runs(tmp_path / "ran") == []
 
 
-async def test_while_the_database_is_held_nothing_is_run(asked: Toolbox, tmp_path: Path) -> None:
+async def test_nothing_runs_while_the_database_is_locked(asked: Toolbox, tmp_path: Path) -> None:
     """The action waits for the database as long as every write does: 5 s."""
     with closing(driver.connect(str(tmp_path / "lamplighter.db"))) as holder:
         holder.execute("BEGIN IMMEDIATE")

@@ -58,7 +58,7 @@ class Writer(threading.Thread):
                 number += 1
 
 
-def test_a_server_killed_again_and_again_loses_nothing_that_was_acknowledged(
+def test_a_repeatedly_killed_server_loses_no_acknowledged_write(
     web: Server, mortal: PostgresServer
 ) -> None:
     writers = [Writer(web, f"writer{number}") for number in range(WRITERS)]

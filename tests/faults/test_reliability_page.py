@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 NAMED = re.compile(r"`((?:tests|e2e)/[\w/]+\.py)(?:::(\w+))?`")
 
 
-def test_each_promise_names_a_test_that_there_is() -> None:
+def test_each_promise_names_an_existing_test() -> None:
     named = NAMED.findall((ROOT / "docs" / "explanation" / "reliability.md").read_text())
 
     assert len(named) >= 20
@@ -16,7 +16,7 @@ def test_each_promise_names_a_test_that_there_is() -> None:
         assert not name or re.search(rf"^(?:async )?def {name}\(", text, re.MULTILINE), name
 
 
-def test_every_row_names_one() -> None:
+def test_every_row_names_a_test() -> None:
     lines = (ROOT / "docs" / "explanation" / "reliability.md").read_text().splitlines()
     rows = [line for line in lines if line.startswith("| ") and not line.startswith("| fault ")]
 

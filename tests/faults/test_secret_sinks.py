@@ -210,13 +210,13 @@ def notified(home: Home, got: list[str]) -> str:
     return "\n".join(got)
 
 
-def test_there_are_enough_kinds() -> None:
+def test_the_list_has_at_least_sixty_kinds_of_secrets() -> None:
     assert len(LINES) >= 60
     assert len(set(SECRETS.values())) == len(SECRETS)
 
 
 @pytest.mark.parametrize("sink", SINKS)
-def test_no_secret_arrives(sinks: dict[str, str], sink: str) -> None:
+def test_no_secret_reaches_a_sink(sinks: dict[str, str], sink: str) -> None:
     held = sinks[sink]
 
     leaked = [kind for kind, secret in SECRETS.items() if secret in held]
@@ -226,7 +226,7 @@ def test_no_secret_arrives(sinks: dict[str, str], sink: str) -> None:
 
 
 @pytest.mark.parametrize("sink", [each for each in SINKS if each != "log"])
-def test_what_was_masked_did_arrive(sinks: dict[str, str], sink: str) -> None:
+def test_masked_text_reaches_each_sink(sinks: dict[str, str], sink: str) -> None:
     """Otherwise nothing was tested: each sink has the marks, or the stars of a session's file."""
     marks = MARK.findall(sinks[sink])
 

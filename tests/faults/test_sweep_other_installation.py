@@ -28,7 +28,7 @@ def living(pids: list[int]) -> list[int]:
     ]
 
 
-def test_the_tree_of_another_installations_warden_is_ended_whole(tmp_path: Path) -> None:
+def test_the_process_tree_of_another_installation_is_killed_completely(tmp_path: Path) -> None:
     copied = tmp_path / WARDEN
     copied.parent.mkdir(parents=True)
     shutil.copy(warden.__file__, copied)

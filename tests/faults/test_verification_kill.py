@@ -12,7 +12,7 @@ MEMORIES, SEED = 120, 36
 
 
 @pytest.mark.timeout(300)
-def test_a_killed_verification_is_continued_to_the_same_end(
+def test_a_killed_verification_is_continued_with_the_same_result(
     url: str, sqlite: str, tmp_path: Path
 ) -> None:
     whole = sqlite_url(tmp_path / "whole.db")

@@ -135,7 +135,7 @@ def test_an_operator_can_create_edit_and_delete_memories_from_the_dashboard(
     assert names >= {
         "test_add_memory",
         "test_edit_the_observation_and_the_confidence",
-        "test_delete_asks_once_and_can_be_undone",
+        "test_delete_requires_one_confirmation_and_can_be_undone",
         "test_delete_selected",
     }
 

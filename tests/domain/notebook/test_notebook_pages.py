@@ -36,7 +36,7 @@ def pages(draw: st.DrawFn) -> NotebookPage:
 
 @THOROUGHLY
 @given(pages())
-def test_a_rendered_page_is_parsed_to_the_same_lines_and_text(page: NotebookPage) -> None:
+def test_a_rendered_page_parses_to_the_same_lines_and_text(page: NotebookPage) -> None:
     text = render(page)
 
     found = parse(text)
@@ -52,7 +52,7 @@ def test_a_rendered_page_is_parsed_to_the_same_lines_and_text(page: NotebookPage
 
 @THOROUGHLY
 @given(st.lists(st.one_of(WORDS, st.text(max_size=30), SEPARATORS), max_size=30))
-def test_other_markdown_loses_nothing(words: list[str]) -> None:
+def test_other_markdown_is_preserved(words: list[str]) -> None:
     text = "".join(words)
     source = text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -61,7 +61,7 @@ def test_other_markdown_loses_nothing(words: list[str]) -> None:
 
 @THOROUGHLY
 @given(st.lists(st.one_of(st.just("\n- [timing] a"), st.just("\n- b"), WORDS, SEPARATORS)))
-def test_bullets_of_one_line_are_those_that_the_library_finds(words: list[str]) -> None:
+def test_one_line_bullets_are_parsed_like_the_markdown_library(words: list[str]) -> None:
     text = "".join(words)
 
     with block_parser().reset_rules():
@@ -73,7 +73,7 @@ def test_bullets_of_one_line_are_those_that_the_library_finds(words: list[str]) 
 
 @THOROUGHLY
 @given(st.lists(st.one_of(WORDS, SEPARATORS), max_size=20), texts())
-def test_a_new_line_leaves_all_other_text_in_its_place(words: list[str], text: str) -> None:
+def test_a_new_line_leaves_all_other_text_unchanged(words: list[str], text: str) -> None:
     page = parse("".join(words))
     before = [each.source for each in page.parts if isinstance(each, PageText)]
     kept = [each for each in page.lines if each.number is not None]
@@ -94,7 +94,7 @@ def test_a_new_line_leaves_all_other_text_in_its_place(words: list[str], text: s
         "\ufeff- [timing]   Takes 60 s to start after a restart ^m12\r\n",
     ],
 )
-def test_a_reflow_of_an_editor_is_the_same_line(text: str) -> None:
+def test_a_reflowed_line_is_recognized_as_the_same_line(text: str) -> None:
     [line] = parse(text).lines
 
     assert line.number == 12
@@ -114,16 +114,16 @@ def test_a_reflow_of_an_editor_is_the_same_line(text: str) -> None:
         "text\n",
     ],
 )
-def test_what_is_no_bullet_of_its_own_states_nothing(text: str) -> None:
+def test_tasks_quotes_links_and_code_are_not_parsed_as_memories(text: str) -> None:
     assert parse(text).lines == ()
 
 
-def test_front_matter_names_the_page_and_broken_front_matter_does_not() -> None:
+def test_the_page_name_comes_from_valid_front_matter() -> None:
     assert parse("---\ntitle: Disk\nname: NAS\n---\n- a\n").name == "NAS"
     assert parse("---\ntitle: [\n---\n- a\n").name == ""
 
 
-def test_windows_line_breaks_stay() -> None:
+def test_windows_line_breaks_are_preserved() -> None:
     text = "# a\r\n\r\n- [timing] x ^m1\r\n- [timing] y ^m2\r\n"
 
     assert render(merge(parse(text), parse(text).lines)) == text

@@ -49,7 +49,7 @@ SUBJECTS = ("Orders", "Jobs", "Uploads")
          "Metrics are kept for a week, and drift is corrected automatically", CONFLICTING),
     ],
 )  # fmt: skip
-def test_a_small_word_decides(held: str, said: str, relation: Relation) -> None:
+def test_a_function_word_changes_the_relation(held: str, said: str, relation: Relation) -> None:
     assert relate(said, held, service="shop").relation is relation
     assert relate(held, said, service="shop").relation is relation
 
@@ -69,12 +69,12 @@ def test_a_small_word_decides(held: str, said: str, relation: Relation) -> None:
         ("Upgrade the replica first", "Upgrade the replica last"),
     ],
 )
-def test_one_small_word_or_the_order_is_never_a_reinforcement(held: str, said: str) -> None:
+def test_another_function_word_or_order_is_never_a_reinforcement(held: str, said: str) -> None:
     assert relate(said, held, service="shop").relation is not SAME
     assert relate(held, said, service="shop").relation is not SAME
 
 
-def test_the_order_of_a_list_says_nothing() -> None:
+def test_the_order_of_a_list_is_ignored() -> None:
     held, said = "Restart nginx, redis and the app", "Restart the app, redis and nginx"
     assert relate(said, held, service="shop").relation is SAME
 
@@ -118,7 +118,7 @@ def test_another_outcome_at_the_same_time_is_never_a_reinforcement() -> None:
     )
 
 
-def test_opposite_outcomes_in_spite_of_opposite_things_are_never_a_reinforcement() -> None:
+def test_opposite_outcomes_with_concessions_are_never_a_reinforcement() -> None:
     ends = (("processed", "rejected"), ("accepted", "refused"), ("kept", "lost"))
     states = (("is missing", "is there"), ("is expired", "is valid"), ("is down", "is up"))
     _differ(
@@ -152,7 +152,7 @@ def test_another_count_code_or_ordinal_is_never_a_reinforcement() -> None:
     _differ((frame, *ordinals_) for frame, ordinals_ in product(frames, ordinals))
 
 
-def test_a_denial_of_the_same_words_is_never_a_reinforcement() -> None:
+def test_a_negation_of_the_same_text_is_never_a_reinforcement() -> None:
     verbs = (
         ("may be", "must not be"),
         ("is", "is not"),

@@ -49,7 +49,7 @@ def taken_for(found: Found, labels: Sequence[str], other: str) -> float:
 
 
 @pytest.mark.parametrize("name", ["pairs", "unseen"])
-def test_labelled_pairs_are_judged_well_enough(name: str) -> None:
+def test_verdicts_on_labelled_pairs_meet_the_limits(name: str) -> None:
     found = judged(pairs(name))
 
     told = {
@@ -63,7 +63,7 @@ def test_labelled_pairs_are_judged_well_enough(name: str) -> None:
     assert told["false_contradict"] <= 0.06, told
 
 
-def test_texts_of_two_clauses_are_judged_as_well_as_before() -> None:
+def test_verdicts_on_texts_of_two_clauses_meet_the_limits() -> None:
     """A rule generates these pairs, and nothing is fitted to them."""
     given = pairs("two_clauses")
     assert given == list(runpy.run_path(str(RULE))["pairs"]())
@@ -78,7 +78,7 @@ def test_texts_of_two_clauses_are_judged_as_well_as_before() -> None:
     assert false <= 0.07
 
 
-def test_kinds_that_fail_most_are_judged_well_enough() -> None:
+def test_verdicts_on_the_difficult_kinds_meet_the_limits() -> None:
     """Outcomes, amounts in another sentence, single values, two claims: the development set."""
     found = judged(pairs("kinds"))
     score = round(macro_f1(found), 4)
@@ -88,7 +88,7 @@ def test_kinds_that_fail_most_are_judged_well_enough() -> None:
     assert wrong <= 0.04
 
 
-def test_new_kinds_are_judged_well_enough() -> None:
+def test_verdicts_on_the_difficult_kinds_for_other_services_meet_the_limits() -> None:
     """The kinds of the test above, for other services; `kinds_held` was only ever scored."""
     more, held = judged(pairs("kinds_more")), judged(pairs("kinds_held"))
     scores = [round(macro_f1(found), 4) for found in (more, held)]
@@ -98,7 +98,7 @@ def test_new_kinds_are_judged_well_enough() -> None:
     assert max(wrong) <= 0.07
 
 
-def test_kinds_in_other_words_are_judged_well_enough() -> None:
+def test_verdicts_on_paraphrased_kinds_meet_the_limits() -> None:
     """Outcomes, slots and amounts of further services, written before the rules for outcomes."""
     found = judged(pairs("phrased"))
     score = round(macro_f1(found), 4)
@@ -123,7 +123,7 @@ def test_observations_of_every_kind_are_judged_well_enough() -> None:
     assert max(false) <= 0.13
 
 
-def test_p_is_how_often_such_verdicts_are_right() -> None:
+def test_p_matches_the_share_of_correct_verdicts() -> None:
     verdicts = [
         (each["label"], relate(each["new"], each["old"], service=each["service"]))
         for each in pairs("unseen")
@@ -137,7 +137,7 @@ def test_p_is_how_often_such_verdicts_are_right() -> None:
     assert abs(right - promised) <= 0.1
 
 
-def test_strangers_are_left_alone() -> None:
+def test_unrelated_texts_are_almost_never_related() -> None:
     """Most texts of a real stream are unrelated to the stored memories."""
     chance = random.Random(5)
     texts = [

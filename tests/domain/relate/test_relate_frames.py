@@ -44,7 +44,7 @@ def sentences(frame: Frame) -> st.SearchStrategy[dict[str, str]]:
 
 @given(st.data())
 @settings(max_examples=examples(1_000), deadline=None)
-def test_other_fillers_are_never_the_same(data: st.DataObject) -> None:
+def test_sentences_with_different_fillers_are_never_the_same(data: st.DataObject) -> None:
     frame = data.draw(st.sampled_from(FRAMES))
     one, two = data.draw(sentences(frame)), data.draw(sentences(frame))
     tails = (data.draw(st.booleans()), data.draw(st.booleans()))
@@ -70,7 +70,7 @@ def alike(one: str, two: str) -> bool:
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=lambda each: each.sentence)
-def test_a_sentence_is_read_back_as_it_was_written(frame: Frame) -> None:
+def test_fillers_are_read_back_from_a_rendered_sentence(frame: Frame) -> None:
     given_ = {slot: f"{slot}-1" for slot in frame.slots}
     assert frame.fillers(frame.text(**given_)) == given_
     whole = frame.text(tail=True, **given_, counts="1 of 2", range="4-9")
@@ -111,7 +111,7 @@ def test_a_sentence_is_read_back_as_it_was_written(frame: Frame) -> None:
         (FIRST_FAILS.text(action="restart"), FIRST_FAILS.text(action="redeployment"), UNRELATED),
     ],
 )
-def test_a_frame_decides(held: str, said: str, relation: Relation) -> None:
+def test_a_frame_determines_the_relation(held: str, said: str, relation: Relation) -> None:
     assert relate(said, held).relation is relation
     assert relate(held, said).relation is relation
 
@@ -146,7 +146,7 @@ SPOKEN = [
 
 
 @pytest.mark.parametrize("sentence", SPOKEN)
-def test_a_sentence_of_no_declared_frame_keeps_its_fillers_apart_too(sentence: str) -> None:
+def test_sentences_without_a_declared_frame_differ_by_their_fillers(sentence: str) -> None:
     (slot,) = set(re.findall(r"{(\w+)}", sentence))
     for one, two in permutations(FILLED[slot], 2):
         found = relate(sentence.format(**{slot: two}), sentence.format(**{slot: one}))
@@ -155,7 +155,7 @@ def test_a_sentence_of_no_declared_frame_keeps_its_fillers_apart_too(sentence: s
             assert found.relation is not CONFLICTING, (sentence, one, two)
 
 
-def test_every_memory_of_the_engine_comes_from_the_list() -> None:
+def test_every_memory_of_the_probe_engine_uses_a_declared_frame() -> None:
     """A sentence from another place would not be compared by its fillers."""
     sources = {path: path.read_text() for path in Path(probe.__file__).parent.glob("*.py")}
     written = "\n".join(sources.values())

@@ -41,11 +41,11 @@ def read(text: str) -> list[tuple[str, float, float]]:
         ("٣٤ s", 34.0),
     ],
 )
-def test_durations_are_seconds(text: str, seconds: float) -> None:
+def test_durations_are_converted_to_seconds(text: str, seconds: float) -> None:
     assert read(text) == [("duration", seconds, seconds)]
 
 
-def test_an_amount_per_minute_is_no_duration() -> None:
+def test_an_amount_per_minute_is_not_a_duration() -> None:
     assert [kind for kind, *_ in read("60 requests a minute")] == ["number"]
 
 
@@ -81,11 +81,11 @@ def test_a_range_has_two_ends(text: str, found: tuple[str, float, float]) -> Non
         ("0 */6 * * *", 6 * HOUR),
     ],
 )
-def test_how_often_is_a_period(text: str, seconds: float) -> None:
+def test_a_recurrence_is_a_period_in_seconds(text: str, seconds: float) -> None:
     assert read(text) == [("period", seconds, seconds)]
 
 
-def test_a_cron_line_with_a_time_of_day_is_a_clock_and_a_day() -> None:
+def test_a_daily_cron_expression_is_a_time_of_day_and_a_period() -> None:
     assert read("30 3 * * *") == [("clock", 210.0, 210.0), ("period", DAY, DAY)]
 
 
@@ -106,7 +106,7 @@ def test_a_cron_line_with_a_time_of_day_is_a_clock_and_a_day() -> None:
         ("23:59:59", 1439),
     ],
 )
-def test_a_time_of_day_is_minutes_after_midnight(text: str, minutes: int) -> None:
+def test_a_time_of_day_is_converted_to_minutes_after_midnight(text: str, minutes: int) -> None:
     assert read(text) == [("clock", minutes, minutes)]
 
 
@@ -123,7 +123,7 @@ def test_a_time_of_day_is_minutes_after_midnight(text: str, minutes: int) -> Non
         ("working days", (1, 5)),
     ],
 )
-def test_days_of_the_week(text: str, days: tuple[int, int]) -> None:
+def test_weekdays_are_numbered(text: str, days: tuple[int, int]) -> None:
     assert read(text) == [("weekday", *days)]
 
 
@@ -140,7 +140,7 @@ def test_days_of_the_week(text: str, days: tuple[int, int]) -> None:
         ("twelve", ("number", 12.0)),
     ],
 )
-def test_other_amounts(text: str, found: tuple[str, float]) -> None:
+def test_sizes_rates_and_other_amounts_are_normalized(text: str, found: tuple[str, float]) -> None:
     kind, at = found
     assert read(text) == [(kind, at, at)]
 
@@ -160,7 +160,9 @@ def test_other_amounts(text: str, found: tuple[str, float]) -> None:
         ("1st", "ordinal", "1st"),
     ],
 )
-def test_things_that_are_one_of_their_kind(text: str, kind: str, said: str) -> None:
+def test_versions_addresses_and_other_identifiers_are_recognized(
+    text: str, kind: str, said: str
+) -> None:
     assert [(item.kind, item.text) for item in split_items(text)] == [(kind, said)]
 
 
@@ -180,11 +182,11 @@ def test_things_that_are_one_of_their_kind(text: str, kind: str, said: str) -> N
         ("\uff26ull\u3000width", "full width"),
     ],
 )
-def test_short_forms_are_spelled_out(text: str, words: str) -> None:
+def test_contractions_are_expanded(text: str, words: str) -> None:
     assert " ".join(item.text for item in split_items(text)) == words
 
 
-def test_where_a_sentence_breaks() -> None:
+def test_punctuation_breaks_a_sentence_but_hyphens_in_words_do_not() -> None:
     stops = [item.text for item in split_items("a; b (c) d - e, f. g") if item.kind == "stop"]
     assert stops == [";", "(", ")", "-", ",", "."]
     assert [item.text for item in split_items("first-come first-served")] == [
@@ -195,12 +197,12 @@ def test_where_a_sentence_breaks() -> None:
     ]
 
 
-def test_only_the_beginning_is_read() -> None:
+def test_only_the_first_1000_items_are_read() -> None:
     assert len(split_items("a " * 5_000)) == 1_000
     assert len(split_items("\ufdfa" * 2_000)) < 1_000  # eighteen characters each
 
 
-def test_a_stem() -> None:
+def test_inflected_forms_have_one_stem() -> None:
     assert {stem(word) for word in ("restart", "restarts", "restarted", "restarting")} == {
         "restart"
     }

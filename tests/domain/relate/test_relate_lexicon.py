@@ -25,7 +25,7 @@ def roots(words: str) -> set[str]:
     return {LEXICON.root(word) for word in words.split()}
 
 
-def test_it_holds_what_a_lexicon_holds() -> None:
+def test_the_lexicon_has_exactly_the_documented_tables_and_lists() -> None:
     assert set(FOUND) == {"version", *TABLES, *LISTS}
 
 
@@ -38,7 +38,7 @@ def test_every_outcome_axis_exists() -> None:
     assert set(FOUND["valence"].split()) <= FOUND["opposites"].keys()
 
 
-def test_the_right_side_of_each_phrase_is_a_word_we_know() -> None:
+def test_the_replacement_of_each_phrase_is_a_word_of_the_lexicon() -> None:
     known = {
         *LEXICON.heads,
         *LEXICON.poles,
@@ -53,7 +53,7 @@ def test_the_right_side_of_each_phrase_is_a_word_we_know() -> None:
     assert unknown <= ALONE, unknown - ALONE
 
 
-def test_each_word_of_a_table_says_something() -> None:
+def test_each_table_entry_is_lowercase_and_not_empty() -> None:
     for table in ("synonyms", "forms"):
         for head, words in FOUND[table].items():
             assert len(head.split()) == 1, head
@@ -63,7 +63,7 @@ def test_each_word_of_a_table_says_something() -> None:
         assert two.split()
 
 
-def test_scales_go_from_never_to_always() -> None:
+def test_scales_are_ordered_from_never_to_always() -> None:
     steps = [
         LEXICON.scales[LEXICON.root(word)] for word in ("always", "usually", "sometimes", "rarely")
     ]
@@ -71,13 +71,13 @@ def test_scales_go_from_never_to_always() -> None:
     assert set(LEXICON.scales.values()) <= set(range(5))
 
 
-def test_its_version_changes_with_an_operator_s_words() -> None:
+def test_the_version_changes_with_the_words_of_an_operator() -> None:
     one, two = extend_builtin('fillers = "erm"'), extend_builtin('fillers = "hmm"')
     assert len({LEXICON.version, one.version, two.version}) == 3
     assert one.version == extend_builtin('fillers = "erm"').version
 
 
-def test_a_word_may_mean_several_things() -> None:
+def test_a_word_may_have_several_meanings() -> None:
     lexicon = parse_lexicon(builtin_source(), '[synonyms]\nflood = "gush"\nlaugh = "gush"\n')
     assert lexicon.meanings(lexicon.root("gush")) == ("flood", "laugh")
 
@@ -85,6 +85,6 @@ def test_a_word_may_mean_several_things() -> None:
 @pytest.mark.parametrize(
     "text", ["[", "fillers = 1", "[opposites]\na = [1, 2]", "b = [[[[" * 9_000]
 )
-def test_a_text_that_is_no_lexicon_is_refused(text: str) -> None:
+def test_an_invalid_lexicon_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"TOML|text of words|list of two|nested"):
         extend_builtin(text)

@@ -45,17 +45,17 @@ def amount(kind: str, low: float, high: float | None = None, **more: Any) -> Mea
         (Measure("version", "3.9", bound="min"), Measure("version", "3.10"), True),
     ],
 )
-def test_when_two_measures_agree(one: Measure, two: Measure, same: bool) -> None:
+def test_measures_agree_by_kind_value_and_bound(one: Measure, two: Measure, same: bool) -> None:
     assert measures_agree(one, two) is same
     assert measures_agree(two, one) is same
 
 
-def test_a_clock_and_a_period_are_held_against_each_other_but_never_agree() -> None:
+def test_a_time_of_day_is_comparable_with_a_period_but_not_with_a_size() -> None:
     assert comparable(amount("clock", 0), amount("period", 0))
     assert not comparable(amount("clock", 0), amount("bytes", 0))
 
 
-def test_each_measure_is_put_beside_its_like() -> None:
+def test_each_measure_is_matched_with_the_closest_of_its_kind() -> None:
     minute, hour, port = amount("duration", 60), amount("duration", 3600), amount("port", 80)
     found = match_measures([minute, port], [hour, amount("duration", 61)])
     assert found.same == [(minute, amount("duration", 61))]
@@ -63,7 +63,7 @@ def test_each_measure_is_put_beside_its_like() -> None:
     assert (found.left, found.right) == ([port], [hour])
 
 
-def test_a_denied_value_conflicts_with_itself() -> None:
+def test_a_negated_value_conflicts_with_the_same_value() -> None:
     plain, denied = amount("status", 200), amount("status", 200, denied=True)
     assert match_measures([plain], [amount("status", 302), denied]).unlike == [
         (plain, amount("status", 302))
@@ -88,7 +88,9 @@ def test_a_denied_value_conflicts_with_itself() -> None:
         ("a" * 41, "a" * 42, False),
     ],
 )
-def test_a_slip_of_the_fingers(one: str, two: str, same: bool) -> None:
+def test_one_typo_in_a_word_is_recognized_but_not_in_a_short_word(
+    one: str, two: str, same: bool
+) -> None:
     assert differs_by_typo(one, two) is same
     assert differs_by_typo(two, one) is same
 
@@ -97,7 +99,7 @@ def test_a_slip_of_the_fingers(one: str, two: str, same: bool) -> None:
     ("one", "two", "count"),
     [("", "", 0), ("ab", "ba", 1), ("abc", "abc", 0), ("abc", "axc", 1), ("abc", "", 3)],
 )
-def test_slips_are_counted(one: str, two: str, count: int) -> None:
+def test_edit_distance_counts_a_swap_as_one(one: str, two: str, count: int) -> None:
     assert edit_distance(one, two) == edit_distance(two, one) == count
 
 
@@ -111,11 +113,11 @@ def test_slips_are_counted(one: str, two: str, count: int) -> None:
         ("port", "import", False),
     ],
 )
-def test_a_prefix_of_denial_makes_an_opposite(one: str, two: str, denies: bool) -> None:
+def test_a_negating_prefix_makes_an_opposite(one: str, two: str, denies: bool) -> None:
     assert negates(one, two) == negates(two, one) == denies
 
 
-def test_the_same_word_is_matched_before_its_opposite() -> None:
+def test_an_equal_word_is_matched_before_an_opposite() -> None:
     """Otherwise "survive" would match "crash", and the other text's "crash" would be left over."""
     old, new = (
         analyze(text, builtin_lexicon())
@@ -125,7 +127,7 @@ def test_the_same_word_is_matched_before_its_opposite() -> None:
     assert ("crash", "crash") in pairs
 
 
-def test_two_words_of_one_end_of_an_axis_are_not_opposed() -> None:
+def test_words_on_the_same_pole_of_an_axis_are_not_opposites() -> None:
     old, new = (
         analyze(text, builtin_lexicon())
         for text in ("A restart helps the stream", "A restart cures the stream")

@@ -160,7 +160,9 @@ def test_another_single_value_and_a_negation_remain_contradictions(texts: tuple[
         ("Crashes when the disk is above 80 %", "Crashes when the memory is above 95 %", UNSURE),
     ],
 )  # fmt: skip
-def test_the_frame_decides(old: str, new: str, relation: Relation) -> None:
+def test_the_kind_of_attribute_determines_the_relation(
+    old: str, new: str, relation: Relation
+) -> None:
     assert relate(new, old, service="shop").relation is relation
     assert relate(old, new, service="shop").relation is relation
 
@@ -170,7 +172,7 @@ def test_a_possible_conflict_names_both_values() -> None:
     assert (found.sure, found.reason) == (False, "may conflict: database instead of proxy")
 
 
-def test_an_operator_adds_a_verb_and_a_pair_of_things() -> None:
+def test_an_operator_can_add_verbs_with_several_values() -> None:
     one, two = "It publishes port 80", "It publishes port 443"
     words = extend_builtin('several = "publish"')
     assert relate(two, one).relation is CONFLICTING

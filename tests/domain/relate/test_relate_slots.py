@@ -22,7 +22,7 @@ from lamplighter.domain.relate.text import split_items
         ("tokens are hashed with argon2", "argon2 is used to hash tokens"),
     ],
 )
-def test_two_sentences_fill_one_slot(old: str, new: str) -> None:
+def test_paraphrases_fill_the_same_slot(old: str, new: str) -> None:
     (one,), (two,) = find_slots(old), find_slots(new)
     assert (one.kind, one.subject, one.value) == (two.kind, two.subject, two.value)
 
@@ -39,7 +39,7 @@ def test_two_sentences_fill_one_slot(old: str, new: str) -> None:
         "it is the upstream",
     ],
 )
-def test_a_sentence_with_a_condition_or_a_second_value_fills_none(text: str) -> None:
+def test_a_sentence_with_a_condition_or_second_value_fills_no_slot(text: str) -> None:
     assert not list(find_slots(text))
 
 
@@ -54,7 +54,9 @@ def test_a_sentence_with_a_condition_or_a_second_value_fills_none(text: str) -> 
         ("Spools live on tape", "Tape holds the spools", Relation.SAME),
     ],
 )
-def test_a_slot_decides(old: str, new: str, relation: Relation) -> None:
+def test_the_value_of_a_slot_determines_the_relation(
+    old: str, new: str, relation: Relation
+) -> None:
     assert relate(new, old).relation is relation
     assert relate(old, new).relation is relation
 
@@ -109,7 +111,7 @@ def test_two_texts_of_one_step_conflict(one: str, two: str) -> None:
         ("The repair takes all night", "duration", 28_800, 43_200),
     ],
 )
-def test_an_amount_in_words_is_an_amount(text: str, kind: str, low: float, high: float) -> None:
+def test_an_amount_in_words_is_parsed(text: str, kind: str, low: float, high: float) -> None:
     (found,) = [each for each in split_items(text) if each.kind == kind]
     assert (found.low, found.high) == (low, high)
 
@@ -118,7 +120,7 @@ def test_an_amount_in_words_is_an_amount(text: str, kind: str, low: float, high:
     ("text", "bound"),
     [("Never takes more than 3 GB", "max"), ("Does not start with less than 4 GB", "min")],
 )
-def test_a_denied_comparison_is_a_bound(text: str, bound: str) -> None:
+def test_a_negated_comparison_is_a_bound(text: str, bound: str) -> None:
     (clause,) = analyze(text, builtin_lexicon()).clauses
     assert [each.bound for each in clause.measures] == [bound]
     assert clause.denials == 0
@@ -138,7 +140,7 @@ def test_a_denied_comparison_is_a_bound(text: str, bound: str) -> None:
         ("The sessions continue", 1),
     ],
 )
-def test_a_text_ends_well_or_badly(text: str, end: int) -> None:
+def test_the_outcome_of_a_text_is_positive_or_negative(text: str, end: int) -> None:
     assert ending_sign(analyze(text, builtin_lexicon()).claims) == end
 
 

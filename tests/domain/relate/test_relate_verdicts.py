@@ -67,7 +67,7 @@ SAME, CONFLICTING, UNRELATED = Relation.SAME, Relation.CONFLICTING, Relation.UNR
         ),
     ],
 )
-def test_a_verdict_has_its_reason(held: str, said: str, relation: Relation, reason: str) -> None:
+def test_each_verdict_has_a_reason(held: str, said: str, relation: Relation, reason: str) -> None:
     found = relate(said, held)
     assert (found.relation, found.reason) == (relation, reason)
 
@@ -87,7 +87,7 @@ def test_a_verdict_has_its_reason(held: str, said: str, relation: Relation, reas
         ),
     ],
 )
-def test_a_reason_begins_with_its_kind(held: str, said: str, begins: str) -> None:
+def test_a_reason_starts_with_its_kind(held: str, said: str, begins: str) -> None:
     assert relate(said, held).reason.startswith(begins)
 
 
@@ -104,19 +104,19 @@ def test_an_uncertain_relation_is_reported_as_new() -> None:
     }
 
 
-def test_what_is_kept_of_a_text_is_enough_to_judge_it() -> None:
+def test_stored_analyses_give_the_same_verdict_as_the_texts() -> None:
     held, said = "Takes 60s to start", "Takes ten minutes to start"
     one, two = (analyze(text, builtin_lexicon()) for text in (said, held))
     assert judge(one, two) == relate(said, held)
 
 
-def test_a_text_that_says_nothing_is_like_no_other() -> None:
+def test_a_text_without_content_is_unrelated_to_every_other() -> None:
     for said in ("", "the", "- - -", "of it", "not"):
         assert relate(said, "Takes 60s to start").relation is UNRELATED
         assert relate("Takes 60s to start", said).relation is UNRELATED
 
 
-def test_a_long_reason_is_cut() -> None:
+def test_a_long_reason_is_truncated() -> None:
     long = "x" * 1_500
     found = relate(
         f"The {long} cache is mounted on the array", "The y cache is mounted on the array"
@@ -167,9 +167,7 @@ def test_a_long_reason_is_cut() -> None:
         ),
     ],
 )
-def test_what_differs_is_named_as_it_was_said(
-    held: str, said: str, label: str, reason: str
-) -> None:
+def test_a_reason_quotes_the_differing_words(held: str, said: str, label: str, reason: str) -> None:
     verdict = relate(said, held)
 
     assert (verdict.label, reason in verdict.reason) == (label, True)
@@ -195,7 +193,9 @@ def test_what_differs_is_named_as_it_was_said(
         ),
     ],
 )
-def test_an_added_condition_makes_another_fact(plain: str, narrowed: str, condition: str) -> None:
+def test_an_added_condition_makes_a_text_unrelated(
+    plain: str, narrowed: str, condition: str
+) -> None:
     for held, said in ((plain, narrowed), (narrowed, plain)):
         found = relate(said, held, service="app")
 
@@ -250,7 +250,7 @@ def test_amounts_order_and_relapses_are_compared(held: str, said: str, relation:
     assert relate(said, held).relation is relation
 
 
-def test_a_start_is_no_added_condition() -> None:
+def test_a_restart_is_not_an_added_condition_of_a_start() -> None:
     found = relate("Takes about 60 seconds to start after a restart", "Takes 60s to start")
 
     assert found.relation is SAME

@@ -23,7 +23,7 @@ def of(expected: str) -> list[Line]:
     return [line for line in LINES if line.expected == expected]
 
 
-def test_the_corpus_is_as_large_as_it_has_to_be() -> None:
+def test_the_corpus_has_the_required_size() -> None:
     count = Counter(line.expected for line in LINES)
 
     assert len({line.line for line in LINES}) == len(LINES)
@@ -33,7 +33,7 @@ def test_the_corpus_is_as_large_as_it_has_to_be() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_nothing_of_a_family_gets_through(family: str) -> None:
+def test_every_harmful_command_of_a_family_is_refused(family: str) -> None:
     through = {
         line.line: found
         for line in of("refused")
@@ -44,7 +44,7 @@ def test_nothing_of_a_family_gets_through(family: str) -> None:
     assert through == {}
 
 
-def test_everyday_work_is_let_through() -> None:
+def test_nearly_all_everyday_commands_are_permitted() -> None:
     refused = {
         line.line: found
         for line in of("look")
@@ -54,13 +54,13 @@ def test_everyday_work_is_let_through() -> None:
     assert len(refused) <= ODD_ONES * len(of("look")), refused
 
 
-def test_a_declared_action_is_known_in_other_spellings() -> None:
+def test_a_declared_action_is_recognized_in_other_spellings() -> None:
     found = {line.line: judge_line(line.line, RULES) for line in of("act")}
 
     assert found == {line.line: ActionCommand(line.service, line.action) for line in of("act")}
 
 
-def test_every_refusal_says_why() -> None:
+def test_every_refusal_has_a_reason() -> None:
     for line in of("refused"):
         found = judge_line(line.line, RULES)
         assert isinstance(found, RefusedCommand)
@@ -68,7 +68,7 @@ def test_every_refusal_says_why() -> None:
         assert found.why.isprintable(), line
 
 
-def test_without_roots_and_services_no_file_and_no_host_is_looked_at() -> None:
+def test_without_roots_and_services_no_file_or_host_may_be_read() -> None:
     bare = CommandPolicy()
     let_through = [
         line.line

@@ -47,20 +47,20 @@ from lamplighter.domain.shell.read_only import read_only_commands, read_rules
         ),
     ],
 )
-def test_what_is_run_and_which_of_it_are_paths(
+def test_a_permitted_command_lists_its_arguments_and_paths(
     line: str, argv: list[str], paths: list[int]
 ) -> None:
     assert judge_line(line, RULES) == PermittedCommand(tuple(argv), tuple(paths))
 
 
-def test_curl_reads_no_settings() -> None:
+def test_curl_runs_without_its_settings_file() -> None:
     found = judge_line("curl -s http://127.0.0.1:8096/health", RULES)
 
     assert isinstance(found, PermittedCommand)
     assert found.argv[:2] == ("curl", "-q")
 
 
-def test_what_holds_an_action_is_refused_with_its_name() -> None:
+def test_a_command_that_wraps_an_action_is_refused_with_its_name() -> None:
     for line in (
         "ssh nas docker restart jellyfin",
         "ssh nas 'docker restart jellyfin'",
@@ -73,7 +73,7 @@ def test_what_holds_an_action_is_refused_with_its_name() -> None:
         assert "jellyfin has the action restart: use run_action" in found.why
 
 
-def test_an_action_declared_with_sudo_is_known_without() -> None:
+def test_an_action_declared_with_sudo_is_recognized_without_it() -> None:
     action = replace(JELLYFIN.actions[0], argv=("sudo", "docker", "restart", "jellyfin"))
     rules = replace(RULES, services=Services((replace(JELLYFIN, actions=(action,)),)))
 
@@ -81,7 +81,7 @@ def test_an_action_declared_with_sudo_is_known_without() -> None:
         assert judge_line(line, rules) == ActionCommand("jellyfin", "restart")
 
 
-def test_an_action_wins_over_a_pattern() -> None:
+def test_an_action_takes_precedence_over_a_pattern() -> None:
     services = replace(SERVICES, shell=(("docker", "restart", "*"), ("docker", "**")))
     rules = replace(RULES, services=services)
 
@@ -118,12 +118,12 @@ def test_an_action_wins_over_a_pattern() -> None:
         ("/opt/tool x", "tool x", False),
     ],
 )
-def test_a_pattern_holds_word_by_word(pattern: str, line: str, fits: bool) -> None:
+def test_a_pattern_matches_argument_by_argument(pattern: str, line: str, fits: bool) -> None:
     assert patterns.pattern_problem(tuple(pattern.split())) == ""
     assert patterns.matches(tuple(pattern.split()), line.split()) is fits
 
 
-def test_what_runs_other_programs_is_declared_in_full_or_not_at_all() -> None:
+def test_a_program_that_runs_others_cannot_be_allowed_with_a_wildcard() -> None:
     runs = ["sudo", "env", "sh", "python3", "ssh", "xargs", "vi"]
 
     for program in runs:
@@ -158,7 +158,9 @@ def test_what_runs_other_programs_is_declared_in_full_or_not_at_all() -> None:
         (["--colour", "a", "a"], "'a' is one argument too many"),
     ],
 )
-def test_words_are_held_to_a_form_as_the_program_reads_them(words: list[str], problem: str) -> None:
+def test_arguments_are_matched_against_a_rule_as_the_program_parses_them(
+    words: list[str], problem: str
+) -> None:
     shape = command_rule("-v -n=number --name=number --verbose --colour?=name name")
 
     try:
@@ -169,7 +171,7 @@ def test_words_are_held_to_a_form_as_the_program_reads_them(words: list[str], pr
     assert found == problem
 
 
-def test_every_form_names_kinds_that_there_are() -> None:
+def test_every_rule_refers_to_existing_kinds_of_values() -> None:
     listed = read_only_commands()
 
     for shape in (*listed.rules.values(), *listed.leading.values(), *listed.common.values()):
@@ -178,7 +180,7 @@ def test_every_form_names_kinds_that_there_are() -> None:
         assert all(set(each.split("|")) <= set(shape.options) for each in shape.needs)
 
 
-def test_nothing_that_is_known_to_do_more_only_looks() -> None:
+def test_no_harmful_command_is_on_the_list_of_read_only_commands() -> None:
     known = {name for names in FAMILIES.values() for name in names.split()}
 
     assert not {key.split()[0] for key in read_only_commands().rules} & known
@@ -186,12 +188,12 @@ def test_nothing_that_is_known_to_do_more_only_looks() -> None:
     assert not full_words_reason("pct")
 
 
-def test_a_command_that_is_listed_twice_is_no_rule() -> None:
+def test_a_command_that_is_listed_twice_is_an_error() -> None:
     with pytest.raises(ValueError, match="docker top is listed twice"):
         read_rules({"docker|podman top": "name"}, {"docker ps|top": ""})
 
 
-def test_a_refused_verb_is_named_once() -> None:
+def test_a_refusal_names_the_subcommand() -> None:
     for line, name in (("docker rm -f x", "docker rm"), ("git -C /opt/app push", "git push")):
         verdict = judge_line(line, RULES)
 

@@ -16,7 +16,7 @@ from lamplighter.supervisor.tools.shell import COMMAND_SECONDS
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "shell.md").read_text(encoding="utf-8")
 
 
-def test_the_table_names_every_command_that_only_looks() -> None:
+def test_the_docs_list_every_read_only_command() -> None:
     table = PAGE.partition("| subject | commands |")[2].partition("\n\n")[0]
     cells = re.findall(r"^\| [^|]+ \| ([^|]+) \|$", table, re.MULTILINE)
 
@@ -24,7 +24,7 @@ def test_the_table_names_every_command_that_only_looks() -> None:
     assert sorted(named) == sorted(read_only_commands().rules)
 
 
-def test_each_example_is_judged_so() -> None:
+def test_each_example_of_the_docs_has_the_documented_verdict() -> None:
     examples = re.findall(r"^(yes|no) +(.+)$", PAGE, re.MULTILINE)
 
     assert len(examples) >= 10
@@ -34,7 +34,7 @@ def test_each_example_is_judged_so() -> None:
         ), line
 
 
-def test_the_patterns_of_the_page_are_taken() -> None:
+def test_the_patterns_of_the_docs_are_valid() -> None:
     block = re.search(r"```yaml\n(shell:\n.*?)```", PAGE, re.DOTALL)
     assert block
 
@@ -43,7 +43,7 @@ def test_the_patterns_of_the_page_are_taken() -> None:
     assert [patterns.pattern_problem(each) for each in declared] == [""] * 4
 
 
-def test_the_figures_and_files_of_the_page_hold() -> None:
+def test_the_limits_and_files_of_the_docs_match_the_code() -> None:
     assert f"{LINE_CHARACTERS:,} characters" in PAGE
     assert f"{COMMAND_SECONDS:g} seconds" in PAGE
     assert f"{REFUSALS} refusals" in " ".join(PAGE.split())

@@ -35,7 +35,7 @@ LETTERS = "ab-._/=:,%+^@#~ü'\"\\   "
         ("x 'Müller'", ["x", "Müller"]),
     ],
 )
-def test_quotes_and_backslashes_are_understood(line: str, words: list[str]) -> None:
+def test_quotes_and_backslashes_are_parsed(line: str, words: list[str]) -> None:
     assert parse(line) == CommandWords(tuple(words))
 
 
@@ -62,12 +62,12 @@ def test_quotes_and_backslashes_are_understood(line: str, words: list[str]) -> N
         ("a " * (MAX_WORDS + 1), f"more than {MAX_WORDS} words"),
     ],
 )
-def test_what_is_not_clear_is_refused_with_the_reason(line: str, why: str) -> None:
+def test_an_unclear_command_is_refused_with_the_reason(line: str, why: str) -> None:
     assert parse(line) == UnclearCommand(why)
 
 
 @given(st.text(alphabet=st.characters(), max_size=80) | st.text(LETTERS + ";|&$`<>(){}*?[]!\n"))
-def test_any_line_is_judged_and_nothing_raises(line: str) -> None:
+def test_any_line_is_judged_without_an_exception(line: str) -> None:
     judge_line(line, RULES)
     read = parse(line)
 
@@ -105,14 +105,14 @@ def ours(line: str) -> list[str]:
 
 
 @pytest.mark.skipif(not BASH, reason="there is no bash here")
-def test_every_line_of_the_corpus_that_is_taken_has_the_words_of_a_shell(tmp_path: Path) -> None:
+def test_accepted_lines_of_the_corpus_parse_to_the_words_of_bash(tmp_path: Path) -> None:
     assert len(TAKEN) > 500
     assert by_bash(TAKEN, tmp_path) == [ours(line) for line in TAKEN]
     assert [shlex.split(line) for line in TAKEN] == [ours(line) for line in TAKEN]
 
 
 @pytest.mark.skipif(not BASH, reason="there is no bash here")
-def test_lines_of_quotes_and_backslashes_have_the_words_of_a_shell(tmp_path: Path) -> None:
+def test_random_quotes_and_backslashes_parse_to_the_words_of_bash(tmp_path: Path) -> None:
     chance = random.Random(19)
     made = ("x " + "".join(chance.choices(LETTERS, k=chance.randrange(30))) for _ in range(6000))
     lines = [line for line in made if isinstance(parse(line), CommandWords)]

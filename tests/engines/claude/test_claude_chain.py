@@ -69,9 +69,7 @@ async def person(sessions: Sessions, answers: dict[str, ApprovalAnswer]) -> dict
     return found
 
 
-async def test_what_runs_is_what_a_person_agreed_to_in_time(
-    sessions: Sessions, tmp_path: Path
-) -> None:
+async def test_only_actions_approved_in_time_run(sessions: Sessions, tmp_path: Path) -> None:
     services = declared(tmp_path, "yes", "no", "late")
     act = {
         name: {"service": name, "action": "restart", "reason": f"{name} fails"}
@@ -110,7 +108,7 @@ async def test_what_runs_is_what_a_person_agreed_to_in_time(
     assert outcomes == {"yes": "unconfirmed", "no": "refused", "late": "refused"}
 
 
-async def test_what_a_tool_reads_is_no_word_of_the_model_and_what_it_saves_is_its_sessions(
+async def test_tool_results_are_not_ingested_and_saved_memories_belong_to_the_session(
     sessions: Sessions, tmp_path: Path
 ) -> None:
     log = tmp_path / "web.log"

@@ -35,7 +35,7 @@ def cli(directory: Path, script: str, name: str = "claude") -> str:
     return str(path)
 
 
-def test_the_cli_is_started_with_no_tool_but_ours_and_leaves_nothing_behind() -> None:
+def test_the_cli_starts_with_only_our_tools_and_stores_no_session() -> None:
     given = task(scratch=SCRATCH, tools=DOOR, max_turns=7, budget_usd=0.5)
 
     argv = engine("http://127.0.0.1:9").command(given).argv
@@ -70,7 +70,7 @@ def test_the_mcp_token_is_only_in_a_file() -> None:
     assert "door-token" not in f"{command.argv} {command.env} {command.stdin!r}"
 
 
-def test_without_bounds_and_without_memory_none_are_given() -> None:
+def test_without_limits_and_memories_their_arguments_are_omitted() -> None:
     given = task(scratch=SCRATCH, model="", max_turns=0, injected="")
 
     argv = engine("http://127.0.0.1:9").command(given).argv
@@ -90,21 +90,21 @@ def test_without_bounds_and_without_memory_none_are_given() -> None:
     ],
     ids=["just fits", "too long", "too many bytes", "NUL"],
 )
-def test_what_is_no_word_of_a_command_is_appended_by_a_file(text: str, by_file: bool) -> None:
+def test_a_prompt_too_long_for_an_argument_is_passed_in_a_file(text: str, by_file: bool) -> None:
     command = engine("http://127.0.0.1:9").command(task(scratch=SCRATCH, injected=text))
 
     assert command.argv[-1] == (f"{SCRATCH}/appended.md" if by_file else text)
     assert command.files.get("appended.md") == (text.encode() if by_file else None)
 
 
-def test_a_message_never_begins_a_command_of_the_cli() -> None:
+def test_a_message_never_starts_a_slash_command() -> None:
     command = engine("http://127.0.0.1:9").command(task(scratch=SCRATCH, message="/clear"))
 
     assert command.stdin == f"{TASK_HEADING}/clear".encode()
     assert TASK_HEADING[0].isalpha()
 
 
-def test_the_environment_is_what_the_model_needs_and_nothing_of_ours() -> None:
+def test_the_environment_contains_only_variables_of_the_model() -> None:
     environ = {
         "PATH": "/bin",
         "LANG": "C.UTF-8",
@@ -151,7 +151,7 @@ def test_a_provider_finds_its_files_in_the_real_home(tmp_path: Path) -> None:
     assert env["CLAUDE_CODE_USE_BEDROCK"] == "1"
 
 
-def test_a_session_has_the_same_id_always_and_another_has_another() -> None:
+def test_the_uuid_of_a_session_is_stable_and_unique() -> None:
     session = task().session
 
     assert session_uuid(session) == session_uuid(task().session)
@@ -161,7 +161,7 @@ def test_a_session_has_the_same_id_always_and_another_has_another() -> None:
     )
 
 
-def test_a_cli_that_is_set_goes_before_one_on_the_path(tmp_path: Path) -> None:
+def test_a_configured_cli_takes_precedence_over_the_path(tmp_path: Path) -> None:
     on_path = cli(tmp_path / "bin", "echo 9.9.9")
     named = cli(tmp_path, "echo 2.2.2", "another")
     environ = {**KEYED, "PATH": str(tmp_path / "bin")}
@@ -170,7 +170,7 @@ def test_a_cli_that_is_set_goes_before_one_on_the_path(tmp_path: Path) -> None:
     assert ClaudeEngine("", environ).installed() == InstalledProgram(on_path, "9.9.9")
 
 
-def test_without_either_the_one_of_the_extra_is_taken(tmp_path: Path) -> None:
+def test_without_a_cli_on_the_path_the_bundled_one_is_used(tmp_path: Path) -> None:
     found = ClaudeEngine("", {**KEYED, "PATH": str(tmp_path)}).installed()
 
     assert found is not None, "install the extra: the tests need the real CLI"
@@ -192,7 +192,9 @@ def test_without_either_the_one_of_the_extra_is_taken(tmp_path: Path) -> None:
     ],
     ids=["newest", "too old", "newer", "another program", "broken", "silent"],
 )
-def test_it_says_why_the_cli_cannot_run(tmp_path: Path, script: str, why: str | None) -> None:
+def test_probe_explains_why_the_cli_cannot_run(
+    tmp_path: Path, script: str, why: str | None
+) -> None:
     found = ClaudeEngine(cli(tmp_path, script), KEYED)
 
     problem = found.probe()
@@ -201,7 +203,7 @@ def test_it_says_why_the_cli_cannot_run(tmp_path: Path, script: str, why: str | 
     assert (found.installed() is None) == (why is not None)
 
 
-def test_it_says_that_there_is_no_cli_where_it_should_be(tmp_path: Path) -> None:
+def test_probe_reports_a_missing_cli(tmp_path: Path) -> None:
     path = tmp_path / "claude"
     path.touch(mode=0o644)
 
@@ -211,7 +213,7 @@ def test_it_says_that_there_is_no_cli_where_it_should_be(tmp_path: Path) -> None
         assert problem.startswith(f"LAMPLIGHTER_CLAUDE_BIN names '{name}', which was not found")
 
 
-def test_a_cli_that_was_changed_is_asked_again(tmp_path: Path) -> None:
+def test_probe_runs_again_after_the_cli_changed(tmp_path: Path) -> None:
     path = cli(tmp_path, "echo 2.1.330")
     assert ClaudeEngine(path, KEYED).probe() is None
 
@@ -222,7 +224,7 @@ def test_a_cli_that_was_changed_is_asked_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("answer", ["2.1.330", "broken"])
-def test_a_cli_that_was_asked_is_not_asked_again_at_once(tmp_path: Path, answer: str) -> None:
+def test_probe_caches_the_version_of_the_cli(tmp_path: Path, answer: str) -> None:
     found = ClaudeEngine(cli(tmp_path, f"echo x >> {tmp_path}/asked; echo {answer}"), KEYED)
 
     told = {found.probe() for _ in range(3)}
@@ -231,7 +233,7 @@ def test_a_cli_that_was_asked_is_not_asked_again_at_once(tmp_path: Path, answer:
     assert (tmp_path / "asked").read_text() == "x\n"
 
 
-def test_asking_for_the_version_gives_no_secret_away(tmp_path: Path) -> None:
+def test_the_version_command_receives_no_secret(tmp_path: Path) -> None:
     path = cli(tmp_path, f"env > {tmp_path}/env; echo 2.1.330")
 
     assert ClaudeEngine(path, KEYED | {"PATH": os.environ["PATH"]}).probe() is None
@@ -254,7 +256,7 @@ def test_asking_for_the_version_gives_no_secret_away(tmp_path: Path) -> None:
     ],
     ids=["none", "blank", "no key", "key", "token", "bedrock", "vertex"],
 )
-def test_it_says_that_there_is_no_key(tmp_path: Path, environ: dict[str, str], ready: bool) -> None:
+def test_probe_reports_a_missing_key(tmp_path: Path, environ: dict[str, str], ready: bool) -> None:
     found = ClaudeEngine(cli(tmp_path, "echo 2.1.330"), environ)
 
     assert found.probe() == (None if ready else NO_KEY)

@@ -95,7 +95,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 @pytest.mark.parametrize("way", ["http", "stdio"])
-async def test_what_one_session_saves_another_finds(client: Client, way: str) -> None:
+async def test_a_memory_saved_by_one_session_is_found_by_another(client: Client, way: str) -> None:
     token = client.token("--agent", f"hermes-{way}")
     servers = getattr(client, way)(token)
     begins = [uses(f"{TOOL}mem_session_start", {"session_id": f"cli-{way}"}), uses(SAVE, WAL)]
@@ -130,7 +130,7 @@ async def test_what_one_session_saves_another_finds(client: Client, way: str) ->
     assert flat(wrong["content"]).startswith("Not done. query: must be text, not a whole number.")
 
 
-async def test_a_model_is_shown_words_where_they_alone_are_asked_for(client: Client) -> None:
+async def test_a_text_only_client_receives_only_text(client: Client) -> None:
     token = client.token("--agent", "words")
     turns = [uses(SAVE, WAL), says("Kept.")]
 
@@ -149,7 +149,7 @@ async def test_an_invalid_token_is_reported_at_once(client: Client) -> None:
     assert asked.tools == []
 
 
-async def test_a_session_of_ours_speaks_as_itself(client: Client) -> None:
+async def test_the_token_of_a_session_identifies_it(client: Client) -> None:
     """An engine of the supervisor finds its token in its environment; other clients may send it."""
     home = client.server.home
     home.write(
@@ -176,7 +176,7 @@ async def test_a_session_of_ours_speaks_as_itself(client: Client) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1], ids=["http", "stdio"])
-async def test_it_is_set_up_as_the_docs_say(client: Client, number: int) -> None:
+async def test_the_documented_setup_works(client: Client, number: int) -> None:
     block = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)[number]
     ours = str(Path(sys.executable).with_name("lamplighter"))
     block = block.replace("http://127.0.0.1:8080", client.server.url)

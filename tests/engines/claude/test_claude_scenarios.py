@@ -88,7 +88,9 @@ async def test_each_failure_has_a_reason_that_an_operator_can_act_on(
     assert len([item for item in ended["cut"].items if isinstance(item, AnswerCut)]) == 3
 
 
-async def test_it_tries_again_and_takes_each_answer_once(api: MessagesApi, tmp_path: Path) -> None:
+async def test_failed_requests_are_retried_and_each_answer_counts_once(
+    api: MessagesApi, tmp_path: Path
+) -> None:
     names = ("busy", "dropped", "broken")
     engines = {name: engine(api.url(name), CLAUDE_CODE_MAX_RETRIES="3") for name in names}
 
@@ -108,7 +110,7 @@ async def test_it_tries_again_and_takes_each_answer_once(api: MessagesApi, tmp_p
     assert Retry(1, "the connection failed") in ended["dropped"].items
 
 
-async def test_turns_and_dollars_bound_a_model_that_never_ends(
+async def test_turn_and_dollar_limits_end_a_model_that_never_stops(
     api: MessagesApi, tmp_path: Path
 ) -> None:
     by = engine(api.url("loops"))
@@ -134,7 +136,7 @@ async def test_turns_and_dollars_bound_a_model_that_never_ends(
     assert {each.usage for each in used} == {Usage(uncached=100_000, output=8)}
 
 
-async def test_an_interrupted_session_keeps_what_was_said_and_what_it_cost(
+async def test_an_interrupted_session_has_its_text_and_cost(
     api: MessagesApi, tmp_path: Path
 ) -> None:
     asked, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -156,7 +158,7 @@ async def test_an_interrupted_session_keeps_what_was_said_and_what_it_cost(
     assert ended.status == 0  # which is why the exit status says nothing
 
 
-async def test_no_command_and_no_file_of_a_prompt_is_taken_by_the_cli(
+async def test_the_cli_expands_no_commands_or_files_in_a_prompt(
     api: MessagesApi, tmp_path: Path
 ) -> None:
     secret = tmp_path / "secret.txt"
@@ -178,9 +180,7 @@ async def test_no_command_and_no_file_of_a_prompt_is_taken_by_the_cli(
     assert "the-word-in-the-file" not in str([each.body for each in asked])
 
 
-async def test_what_is_appended_arrives_byte_for_byte_however_long_it_is(
-    api: MessagesApi, tmp_path: Path
-) -> None:
+async def test_the_appended_prompt_arrives_byte_for_byte(api: MessagesApi, tmp_path: Path) -> None:
     texts = [
         "## Operational Memory (1 of 1 memories, ~9 tokens)\n- [timing] Takes 60s\n",
         '--bare "quoted" $HOME `x` \\n {{system}} ${KEY}\n\ttab  \n\n',
@@ -199,7 +199,7 @@ async def test_what_is_appended_arrives_byte_for_byte_however_long_it_is(
     assert sorted(systems) == sorted(f"You look.\n\n{text}" for text in texts)
 
 
-async def test_the_api_sees_the_session_and_nothing_else_of_ours(
+async def test_the_api_receives_the_session_id_and_no_other_data(
     api: MessagesApi, tmp_path: Path
 ) -> None:
     given, before = task(77), len(api.everything)
@@ -228,7 +228,7 @@ async def test_a_custom_model_uses_a_token_and_has_an_unknown_cost(
     assert ended.finished.usage.uncached > 0
 
 
-async def test_a_running_cli_has_no_secret_but_the_key_and_leaves_nothing_running(
+async def test_a_running_cli_has_only_the_key_and_leaves_no_process(
     api: MessagesApi, tmp_path: Path
 ) -> None:
     asked, loop = asyncio.Event(), asyncio.get_running_loop()

@@ -37,7 +37,7 @@ def tool(asked: list[Mapping[str, Any]]) -> Tool:
     return Tool(name="look", about="Look at a service.", schema=schema, use=use)
 
 
-async def test_what_a_model_says_is_kept_and_what_a_tool_answers_is_not(
+async def test_text_of_the_model_is_ingested_and_tool_results_are_not(
     sessions: Sessions,
 ) -> None:
     asked: list[Mapping[str, Any]] = []
@@ -95,7 +95,7 @@ async def test_no_more_memory_reaches_a_model_than_the_budget_allows(sessions: S
     assert 5 <= block.count("- [behavior]") < 40
 
 
-async def test_what_is_said_again_after_a_cut_counts_once(sessions: Sessions) -> None:
+async def test_a_marker_repeated_after_a_cut_counts_once(sessions: Sessions) -> None:
     cut = [says(FOUND, stop_reason="max_tokens")]
 
     session = await sessions.run("cut", cut)
@@ -138,7 +138,7 @@ async def test_an_api_failure_is_reported_with_instructions(sessions: Sessions) 
     assert told[0] == ("critical", f"Session {refused.id} failed: {refused.reason}")
 
 
-async def test_a_session_that_takes_too_long_keeps_what_it_said_and_cost(
+async def test_a_timed_out_session_has_its_memories_and_cost(
     sessions: Sessions,
 ) -> None:
     slow = says(f"{FOUND}\n" + "tick " * 20_000, delta_chars=len(FOUND) + 1, delta_delay=0.05)
@@ -164,7 +164,7 @@ async def test_a_session_that_takes_too_long_keeps_what_it_said_and_cost(
     assert not left_over(str(sessions.context.files.directory))
 
 
-async def test_a_session_that_is_stopped_while_a_tool_runs_ends_it_and_says_so(
+async def test_stopping_a_session_cancels_its_running_tool(
     sessions: Sessions,
 ) -> None:
     ended: list[str] = []
@@ -207,7 +207,7 @@ async def test_a_session_without_an_mcp_connection_continues_and_reports_it(
     assert session.learned == 1
 
 
-async def test_a_session_has_no_access_but_its_tools(sessions: Sessions) -> None:
+async def test_a_session_has_access_only_to_its_tools(sessions: Sessions) -> None:
     seen: list[dict[str, str]] = []
 
     def looked(_: object) -> Any:

@@ -42,7 +42,7 @@ def test_the_examples_on_the_page_are_settings() -> None:
         settings[name].read(value)
 
 
-def test_the_page_says_what_a_failure_says() -> None:
+def test_the_docs_quote_every_failure_message() -> None:
     rows = re.findall(r"^\| (.+) \| .+ \|$", PAGE.partition("## Failures")[2], re.MULTILINE)
     begins = {begin for row in rows[1:] for begin in re.split(r", (?=It )", row)}
     passing = "The API rate limit was reached, the API was overloaded, or the API failed"
@@ -58,6 +58,6 @@ def test_the_page_says_what_a_failure_says() -> None:
             assert any(words.startswith(begin) for begin in begins), words
 
 
-def test_the_page_knows_the_oldest_version_and_how_often_is_tried() -> None:
+def test_the_docs_state_the_minimum_version_and_the_retries() -> None:
     assert f"versions before {'.'.join(map(str, MIN_VERSION))} are refused" in PAGE
     assert f"`CLAUDE_CODE_MAX_RETRIES` (default {RETRIES})" in PAGE

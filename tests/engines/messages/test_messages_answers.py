@@ -21,23 +21,23 @@ from lamplighter.engines.messages.request import AnswerLimits
         ),
     ],
 )
-def test_what_is_thought_comes_on_top_of_the_answer(
+def test_thinking_tokens_are_added_to_the_answer_limit(
     answers: AnswerLimits, asked: dict[str, object]
 ) -> None:
     assert answers.parameters == asked
 
 
 @pytest.mark.parametrize(("text", "values"), [("4096", (4096,) * 3), ("1, 2,3", (1, 2, 3))])
-def test_a_setting_holds_for_all_tiers_or_for_each(text: str, values: tuple[int, ...]) -> None:
+def test_a_setting_has_one_value_or_one_per_tier(text: str, values: tuple[int, ...]) -> None:
     assert per_tier(IntegerReader(0, 10_000))(text) == values
 
 
-def test_two_values_are_not_three_tiers() -> None:
+def test_two_values_for_three_tiers_are_rejected() -> None:
     with pytest.raises(ValueError, match="neither one value nor 3"):
         per_tier(IntegerReader(0, 10_000))("1,2")
 
 
-def test_answers_that_are_cut_again_and_again_name_our_own_setting() -> None:
+def test_repeated_output_limits_name_the_setting_to_change() -> None:
     assert explain_failure(EngineFailure(kinds=("output_tokens",))).endswith(
         "(LAMPLIGHTER_OUTPUT_TOKENS)."
     )

@@ -138,7 +138,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", sorted(CASES))
-async def test_whatever_answers_there_is_a_failure_in_words(case: str) -> None:
+async def test_every_invalid_answer_is_a_failure_with_a_message(case: str) -> None:
     answer, words = CASES[case]
 
     with pytest.raises(RequestFailed) as failed:
@@ -148,7 +148,7 @@ async def test_whatever_answers_there_is_a_failure_in_words(case: str) -> None:
     assert failed.value.message
 
 
-async def test_a_byte_now_and_then_is_no_answer() -> None:
+async def test_a_trickling_answer_times_out() -> None:
     async with answering(TRICKLE) as asked:
         asked.answers = AnswerLimits(seconds=0.5)
         with pytest.raises(RequestFailed) as failed:
@@ -167,7 +167,7 @@ async def test_a_byte_now_and_then_is_no_answer() -> None:
     ],
     ids=["below nothing", "beyond everything", "words"],
 )
-async def test_odd_counts_of_tokens_are_not_believed(said: dict[str, object], used: Usage) -> None:
+async def test_invalid_token_counts_are_ignored(said: dict[str, object], used: Usage) -> None:
     reply = await ask(message(**said))
 
     assert reply.usage == used

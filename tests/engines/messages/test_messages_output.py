@@ -22,7 +22,7 @@ def read(line: Line) -> list[dict[str, Any]]:
     return session_log.entries(line, form="whole", redact=Redactor(), times=UNKNOWN_TIMES)
 
 
-def test_a_whole_answer_takes_the_place_of_its_partial_words(tmp_path: Path) -> None:
+def test_a_complete_answer_replaces_its_partial_text(tmp_path: Path) -> None:
     file = tmp_path / "7.jsonl"
     file.write_text("".join(f"{json.dumps(each)}\n" for each in PARTS))
 

@@ -86,7 +86,7 @@ def said(ran: Session) -> list[str]:
     return [item.text for item in ran.items if isinstance(item, Text)]
 
 
-def test_killed_while_the_model_thinks_it_asks_again_and_says_nothing_twice(
+def test_a_process_killed_during_a_request_resumes_without_repeating_text(
     ran: Session, api: MessagesApi, gate: Desk, stage: Stage
 ) -> None:
     process = ran.start()
@@ -133,7 +133,7 @@ def test_an_interrupted_tool_is_not_repeated_and_the_model_is_notified(
 
 
 @pytest.mark.parametrize("lost", [1, 40, "line"])
-def test_a_line_that_was_broken_off_is_printed_whole_and_no_other_is(
+def test_only_a_truncated_line_is_printed_again_after_a_resume(
     ran: Session, gate: Desk, stage: Stage, lost: int | str
 ) -> None:
     """The resumed process prints the item that the checkpoint recorded as next."""
@@ -158,7 +158,7 @@ def said_in(lines: list[bytes]) -> int:
     return sum(b'"type": "text"' in line for line in lines)
 
 
-def test_only_one_process_has_a_session(ran: Session, api: MessagesApi) -> None:
+def test_only_one_process_can_run_a_session(ran: Session, api: MessagesApi) -> None:
     first = ran.start()
     until(lambda: len(api.requests()) == 2)
     files = SessionFiles(ran.directory.parent)
@@ -179,7 +179,7 @@ def test_only_one_process_has_a_session(ran: Session, api: MessagesApi) -> None:
         (signal.SIGHUP, -signal.SIGHUP, []),
     ],
 )
-def test_an_interrupt_is_answered_unless_the_supervisor_is_dead(
+def test_an_interrupt_prints_a_result_unless_the_supervisor_is_dead(
     ran: Session, api: MessagesApi, number: signal.Signals, exit_code: int, reasons: list[str]
 ) -> None:
     process = ran.start()

@@ -64,7 +64,7 @@ def retries(session: Session) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("scenario", ["whole", "cut1", "cut2", "cut3", "cut5", "cut11"])
-async def test_an_answer_is_the_same_wherever_its_bytes_are_cut(
+async def test_an_answer_is_the_same_wherever_its_bytes_are_split(
     api: MessagesApi, gate: Desk, scenario: str
 ) -> None:
     session = await ran(api, gate, scenario)
@@ -79,13 +79,13 @@ async def test_an_answer_is_the_same_wherever_its_bytes_are_cut(
     assert (use["name"], use["input"]) == ("look", LOOK["input"])
 
 
-async def test_a_tool_may_be_given_nothing(api: MessagesApi, gate: Desk) -> None:
+async def test_a_tool_may_have_no_arguments(api: MessagesApi, gate: Desk) -> None:
     await ran(api, gate, "empty")
 
     assert gate.used == [("look", {})]
 
 
-async def test_text_is_printed_in_whole_lines_while_it_comes(api: MessagesApi, gate: Desk) -> None:
+async def test_streamed_text_is_printed_in_whole_lines(api: MessagesApi, gate: Desk) -> None:
     session = await ran(api, gate, "whole")
 
     kinds = [type(each) for each in session.items]
@@ -95,7 +95,7 @@ async def test_text_is_printed_in_whole_lines_while_it_comes(api: MessagesApi, g
 
 
 @pytest.mark.parametrize(("scenario", "error"), [("drops", None), ("breaks", "overloaded_error")])
-async def test_an_answer_that_breaks_off_is_requested_twice_more_and_not_believed(
+async def test_a_broken_answer_is_requested_twice_more_and_not_ingested(
     api: MessagesApi, gate: Desk, no_waiting: None, scenario: str, error: str | None
 ) -> None:
     session = await ran(api, gate, scenario)
@@ -112,7 +112,7 @@ async def test_an_answer_that_breaks_off_is_requested_twice_more_and_not_believe
 
 
 @pytest.mark.parametrize(("scenario", "kind"), [("early", "overloaded"), ("gone", None)])
-async def test_what_breaks_off_before_anything_came_is_asked_for_again(
+async def test_a_stream_that_breaks_before_any_text_is_retried(
     api: MessagesApi, gate: Desk, no_waiting: None, scenario: str, kind: str | None
 ) -> None:
     session = await ran(api, gate, scenario)
@@ -122,7 +122,7 @@ async def test_what_breaks_off_before_anything_came_is_asked_for_again(
     assert session.lines[-1]["subtype"] == "error_api"
 
 
-async def test_a_server_that_does_not_stream_is_named(api: MessagesApi, gate: Desk) -> None:
+async def test_a_server_that_does_not_stream_is_reported(api: MessagesApi, gate: Desk) -> None:
     session = await ran(api, gate, "plain")
 
     assert session.lines[-1]["errors"] == [
@@ -132,14 +132,14 @@ async def test_a_server_that_does_not_stream_is_named(api: MessagesApi, gate: De
     assert len(api.requests("plain")) == 1
 
 
-async def test_an_answer_cut_off_at_its_limit_uses_no_tool(api: MessagesApi, gate: Desk) -> None:
+async def test_a_truncated_answer_uses_no_tool(api: MessagesApi, gate: Desk) -> None:
     session = await ran(api, gate, "limit")
 
     assert gate.used == []
     assert said(session) == ["I look.", "Done."]
 
 
-def test_it_is_interrupted_in_the_midst_of_an_answer(
+def test_an_interrupt_during_an_answer_ends_the_session(
     api: MessagesApi, gate: Desk, tmp_path: Path
 ) -> None:
     session = Session(api.url("slow"), tmp_path, gate.path)
@@ -160,7 +160,7 @@ def test_it_is_interrupted_in_the_midst_of_an_answer(
     assert said(session) == []
 
 
-def test_live_text_holds_back_what_is_no_whole_line_and_what_begins_a_key() -> None:
+def test_live_text_withholds_partial_lines_and_private_keys() -> None:
     clock, written = iter(range(100)), list[str]()
     live = Live(written.append, clock=lambda: next(clock))
     key = "-----BEGIN PRIVATE KEY-----\nMIIEvQ\nIBADAN\n-----END PRIVATE KEY-----\n"

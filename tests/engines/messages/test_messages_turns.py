@@ -70,7 +70,9 @@ def whole(asked: Asked) -> bool:
     return not wanted
 
 
-async def test_a_tool_is_used_and_its_answer_read(api: MessagesApi, gate: Desk) -> None:
+async def test_a_tool_is_called_and_its_result_sent_to_the_model(
+    api: MessagesApi, gate: Desk
+) -> None:
     ran = session(api, gate, "look")
 
     await ran.run()
@@ -93,9 +95,7 @@ async def test_a_tool_is_used_and_its_answer_read(api: MessagesApi, gate: Desk) 
     assert all(whole(each) for each in api.requests("look"))
 
 
-async def test_several_tools_of_one_turn_are_used_one_after_another(
-    api: MessagesApi, gate: Desk
-) -> None:
+async def test_several_tools_of_one_turn_run_in_order(api: MessagesApi, gate: Desk) -> None:
     ran = session(api, gate, "two")
 
     await ran.run()
@@ -124,7 +124,7 @@ async def test_each_turn_requests_the_prompt_update_and_replaces_the_last(
     assert gate.queries == [prompt[:500]] * 2
 
 
-async def test_the_unchanging_part_of_each_request_is_marked_for_the_cache(
+async def test_the_constant_part_of_each_request_is_marked_for_the_cache(
     api: MessagesApi, gate: Desk
 ) -> None:
     await session(api, gate, "look").run()
@@ -135,7 +135,9 @@ async def test_the_unchanging_part_of_each_request_is_marked_for_the_cache(
     assert marks == [False, False, True]
 
 
-async def test_a_busy_model_is_asked_again(api: MessagesApi, gate: Desk, no_waiting: None) -> None:
+async def test_a_request_to_an_overloaded_model_is_retried(
+    api: MessagesApi, gate: Desk, no_waiting: None
+) -> None:
     ran = session(api, gate, "busy")
 
     await ran.run()
@@ -148,7 +150,7 @@ async def test_a_busy_model_is_asked_again(api: MessagesApi, gate: Desk, no_wait
     ]
 
 
-async def test_it_waits_as_long_as_it_is_asked_to(api: MessagesApi, gate: Desk) -> None:
+async def test_a_retry_waits_for_the_requested_delay(api: MessagesApi, gate: Desk) -> None:
     ran = session(api, gate, "waits")
 
     await ran.run()
@@ -167,7 +169,7 @@ async def test_it_waits_as_long_as_it_is_asked_to(api: MessagesApi, gate: Desk) 
         (1, RequestFailed(429, "", 9_999.0), 60.0, 60.0),
     ],
 )
-def test_the_pause_doubles_and_is_never_the_same_for_all(
+def test_the_retry_delay_doubles_and_is_random(
     attempt: int, failed: RequestFailed, least: float, most: float
 ) -> None:
     assert retries.pause(attempt, failed, 0.0) == least
@@ -175,7 +177,7 @@ def test_the_pause_doubles_and_is_never_the_same_for_all(
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 200])
-def test_what_will_not_pass_is_not_tried_again(status: int) -> None:
+def test_permanent_errors_are_not_retried(status: int) -> None:
     assert retries.pause(1, RequestFailed(status, ""), 0.5) is None
     assert retries.pause(9, RequestFailed(529, ""), 0.5) is None
 
@@ -184,7 +186,7 @@ def test_what_will_not_pass_is_not_tried_again(status: int) -> None:
     ("scenario", "status", "words"),
     [("closed", 401, "invalid x-api-key"), ("gone", 404, "model: nope")],
 )
-async def test_a_refused_request_ends_the_session_at_once(
+async def test_a_rejected_request_ends_the_session_at_once(
     api: MessagesApi, gate: Desk, scenario: str, status: int, words: str
 ) -> None:
     ran = session(api, gate, scenario)
@@ -197,7 +199,7 @@ async def test_a_refused_request_ends_the_session_at_once(
     assert len(api.requests(scenario)) == 1
 
 
-async def test_a_model_that_is_not_there_is_asked_again_and_then_given_up(
+async def test_requests_to_an_unreachable_model_are_retried_and_then_fail(
     api: MessagesApi, gate: Desk, no_waiting: None
 ) -> None:
     ran = session(api, gate, "look")
@@ -210,7 +212,7 @@ async def test_a_model_that_is_not_there_is_asked_again_and_then_given_up(
     assert ran.lines[-1]["is_error"] is True
 
 
-async def test_it_stops_before_a_turn_too_many(api: MessagesApi, gate: Desk) -> None:
+async def test_the_session_ends_at_the_turn_limit(api: MessagesApi, gate: Desk) -> None:
     ran = session(api, gate, "loop", max_turns=3)
 
     await ran.run()
@@ -219,7 +221,7 @@ async def test_it_stops_before_a_turn_too_many(api: MessagesApi, gate: Desk) -> 
     assert (last["terminal_reason"], last["num_turns"]) == ("max_turns", 3)
 
 
-async def test_a_budget_is_overshot_by_one_turn_at_most(api: MessagesApi, gate: Desk) -> None:
+async def test_a_budget_is_exceeded_by_at_most_one_turn(api: MessagesApi, gate: Desk) -> None:
     ran = session(api, gate, "loop", budget_usd=0.25)
 
     await ran.run()
@@ -229,7 +231,7 @@ async def test_a_budget_is_overshot_by_one_turn_at_most(api: MessagesApi, gate: 
     assert 0.25 <= last["total_cost_usd"] <= 0.25 + 0.1
 
 
-async def test_what_an_unknown_model_costs_stays_unknown(api: MessagesApi, gate: Desk) -> None:
+async def test_the_cost_of_an_unknown_model_is_unknown(api: MessagesApi, gate: Desk) -> None:
     ran = session(api, gate, "look", price=None, model="qwen3-coder", budget_usd=0.01)
 
     await ran.run()
@@ -239,7 +241,7 @@ async def test_what_an_unknown_model_costs_stays_unknown(api: MessagesApi, gate:
     assert ran.lines[-1]["is_error"] is False
 
 
-async def test_a_model_without_a_price_is_bound_by_its_tokens(api: MessagesApi, gate: Desk) -> None:
+async def test_a_model_without_a_price_is_limited_by_tokens(api: MessagesApi, gate: Desk) -> None:
     ran = session(api, gate, "loop", price=None)
 
     await ran.run()
@@ -248,7 +250,7 @@ async def test_a_model_without_a_price_is_bound_by_its_tokens(api: MessagesApi, 
     assert "2,000,000 tokens of a model whose price is unknown" in ran.lines[-1]["errors"][0]
 
 
-async def test_a_refusal_ends_it(api: MessagesApi, gate: Desk) -> None:
+async def test_a_refusal_ends_the_session(api: MessagesApi, gate: Desk) -> None:
     ran = session(api, gate, "refuses")
 
     await ran.run()
@@ -257,7 +259,7 @@ async def test_a_refusal_ends_it(api: MessagesApi, gate: Desk) -> None:
     assert Text("I had rather not.") in ran.items
 
 
-async def test_a_cut_off_answer_continues_and_prints_each_marker_once_and_whole(
+async def test_a_truncated_answer_continues_and_prints_each_marker_once(
     api: MessagesApi, gate: Desk
 ) -> None:
     ran = session(api, gate, "cut")
@@ -272,7 +274,7 @@ async def test_a_cut_off_answer_continues_and_prints_each_marker_once_and_whole(
     assert AnswerCut("[MEMORY:behavior:caddy] Drops the") in ran.items
 
 
-async def test_half_a_tool_use_is_not_used(api: MessagesApi, gate: Desk) -> None:
+async def test_a_truncated_tool_use_does_not_run(api: MessagesApi, gate: Desk) -> None:
     ran = session(api, gate, "cut_tool")
 
     await ran.run()
@@ -281,7 +283,7 @@ async def test_half_a_tool_use_is_not_used(api: MessagesApi, gate: Desk) -> None
     assert api.requests("cut_tool")[-1].user == cuts.SHORTER_PROMPT
 
 
-async def test_a_model_that_is_cut_off_again_and_again_is_ended(
+async def test_a_model_with_repeatedly_truncated_answers_is_ended(
     api: MessagesApi, gate: Desk
 ) -> None:
     ran = session(api, gate, "always_cut")
@@ -292,7 +294,7 @@ async def test_a_model_that_is_cut_off_again_and_again_is_ended(
     assert (last["subtype"], last["num_turns"]) == ("error_max_output_tokens", 5)
 
 
-async def test_an_answer_of_nothing_is_an_end(api: MessagesApi, gate: Desk) -> None:
+async def test_an_empty_answer_ends_the_session(api: MessagesApi, gate: Desk) -> None:
     ran = session(api, gate, "quiet")
 
     await ran.run()
@@ -301,9 +303,7 @@ async def test_an_answer_of_nothing_is_an_end(api: MessagesApi, gate: Desk) -> N
     assert ran.lines[-1]["is_error"] is False
 
 
-async def test_a_long_session_is_trimmed_in_pairs_of_tool_calls_and_answers(
-    api: MessagesApi, gate: Desk
-) -> None:
+async def test_a_long_session_is_trimmed_by_whole_exchanges(api: MessagesApi, gate: Desk) -> None:
     def much(_: str, __: Mapping[str, Any]) -> dict[str, Any]:
         return {"text": "x" * 30_000, "is_error": False}
 
@@ -321,7 +321,7 @@ async def test_a_long_session_is_trimmed_in_pairs_of_tool_calls_and_answers(
     assert max(len(str(each.messages)) for each in asked) < 120_000
 
 
-async def test_what_is_too_long_for_the_model_is_sent_shorter(api: MessagesApi, gate: Desk) -> None:
+async def test_a_prompt_that_is_too_long_is_sent_trimmed(api: MessagesApi, gate: Desk) -> None:
     def strict(asked: Asked) -> Turn:
         if len(str(asked.messages)) > 40_000:
             return fails(400, "prompt is too long: 210000 tokens > 200000 maximum")
@@ -336,7 +336,7 @@ async def test_what_is_too_long_for_the_model_is_sent_shorter(api: MessagesApi, 
     assert ran.lines[-1]["is_error"] is False, ran.lines[-1]
 
 
-async def test_a_supervisor_that_does_not_answer_is_an_error_in_words(
+async def test_an_unreachable_supervisor_is_reported_as_a_tool_error(
     api: MessagesApi, tmp_path: Path
 ) -> None:
     ran = Session(api.url("look"), tmp_path, str(tmp_path / "nobody.sock"))
@@ -349,7 +349,7 @@ async def test_a_supervisor_that_does_not_answer_is_an_error_in_words(
     assert answer.text.startswith("The supervisor does not answer: ")
 
 
-async def test_the_checkpoint_holds_all_that_a_session_needs_to_resume(
+async def test_the_checkpoint_contains_everything_needed_to_resume(
     api: MessagesApi, gate: Desk
 ) -> None:
     await session(api, gate, "look").run()
@@ -367,9 +367,7 @@ async def test_the_checkpoint_holds_all_that_a_session_needs_to_resume(
     assert [each.name for each in path.glob("*.new")] == []
 
 
-async def test_no_tool_is_used_when_nothing_is_left_to_read_its_answer_with(
-    api: MessagesApi, gate: Desk
-) -> None:
+async def test_no_tool_runs_in_the_last_turn(api: MessagesApi, gate: Desk) -> None:
     await session(api, gate, "look", max_turns=1).run()
 
     assert gate.used == []

@@ -47,7 +47,9 @@ def ids(message: Message, kind: str, key: str) -> list[str]:
 
 
 @given(conversations(), st.integers(0, 2_000))
-def test_trimming_leaves_no_answer_without_its_request(messages: list[Message], room: int) -> None:
+def test_trimming_leaves_no_tool_result_without_its_tool_use(
+    messages: list[Message], room: int
+) -> None:
     kept = trim_messages(messages, room)
 
     assert kept[-1] == messages[-1]
@@ -60,7 +62,7 @@ def test_trimming_leaves_no_answer_without_its_request(messages: list[Message], 
 
 
 @given(conversations(), st.integers(0, 2_000))
-def test_what_is_kept_fits_and_is_what_was_said_last(messages: list[Message], room: int) -> None:
+def test_trimming_leaves_the_latest_messages_that_fit(messages: list[Message], room: int) -> None:
     kept = trim_messages(messages, room)
     said = [each for each in kept if not str(each["content"]).startswith(NOTES)]
 
@@ -72,11 +74,11 @@ def test_what_is_kept_fits_and_is_what_was_said_last(messages: list[Message], ro
 
 
 @given(conversations())
-def test_what_fits_is_left_as_it_is(messages: list[Message]) -> None:
+def test_messages_that_fit_are_unchanged(messages: list[Message]) -> None:
     assert trim_messages(messages, estimate(messages)) == messages
 
 
-def test_the_first_message_is_kept_where_it_fits() -> None:
+def test_trimming_keeps_the_first_message_if_it_fits() -> None:
     asked = _says("user", "Find out what is wrong with caddy.")
     talk = [_says("assistant", "x" * 400), _says("user", "y" * 400)] * 5
     messages = [asked, *talk]
@@ -92,7 +94,7 @@ def test_the_models_own_count_corrects_the_estimate() -> None:
     assert window.scale(0, 100) == window.MIN_SCALE
 
 
-def test_an_unknown_model_is_sent_little() -> None:
+def test_an_unknown_model_has_a_small_window() -> None:
     assert window.window_tokens("claude-haiku-4-5") == 160_000
     assert window.window_tokens("qwen3-coder") == window.SMALL_WINDOW
 

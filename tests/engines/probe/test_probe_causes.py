@@ -73,7 +73,7 @@ def request(history: Mapping[str, Sequence[PastResult]] | None = None, **more: A
         ("top", seen("top left right c"), "c"),
     ],
 )
-def test_the_cause_is_the_failing_service_furthest_down(
+def test_the_root_failure_is_the_deepest_failing_dependency(
     name: str, now: dict[str, Sequence[CheckOutcome]], cause: str | None
 ) -> None:
     found = findings.root_failure(next(each for each in KNOWN if each.name == name), request(), now)
@@ -81,7 +81,7 @@ def test_the_cause_is_the_failing_service_furthest_down(
     assert (found.name if found else None) == cause
 
 
-def test_services_that_need_each_other_have_each_other_as_the_cause() -> None:
+def test_services_in_a_dependency_cycle_have_each_other_as_cause() -> None:
     found = findings.root_failure(LOOP[0], request(), seen("x y"))
 
     assert found == LOOP[1]
@@ -108,7 +108,7 @@ def looked(*ok: bool, since: int = 1, session: int = 0) -> list[PastResult]:
         ([False, False], 2),
     ],
 )
-def test_the_first_failure_is_the_oldest_of_the_present_run(
+def test_the_first_failure_is_the_oldest_of_the_current_series(
     past: list[bool], minutes: int | None
 ) -> None:
     facts = RoundFacts(now=NOON, history={"a/tcp": looked(*past)})
@@ -118,7 +118,7 @@ def test_the_first_failure_is_the_oldest_of_the_present_run(
     assert (found.at if found else None) == (None if minutes is None else NOON - minutes * MINUTE)
 
 
-def test_the_first_failure_of_a_service_is_that_of_any_of_its_checks() -> None:
+def test_the_first_failure_of_a_service_is_the_earliest_of_its_checks() -> None:
     both = replace(A, checks=(A.checks[0], replace(A.checks[0], name="more")))
     history = {"a/tcp": looked(False, True), "a/more": looked(False, False, True)}
 
@@ -177,7 +177,7 @@ def test_the_root_failure_and_its_time_are_reported(
         (looked(True, since=0), "last healthy at 12:00:00 UTC, usually in 20 ms"),
     ],
 )
-def test_a_check_was_healthy_last_when_it_passed_by_the_schedule(
+def test_the_last_healthy_time_includes_scheduled_check_results(
     own: list[PastResult], words: str
 ) -> None:
     now = seen("a", "b c")

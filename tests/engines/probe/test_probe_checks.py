@@ -70,7 +70,7 @@ def closed_port() -> int:
         ("200 OK", (range(301, 303), range(404, 405)), 0, "answered 200, expected 301-302 or 404"),
     ],
 )  # fmt: skip
-async def test_the_status_decides(serve, status, statuses, ok, detail) -> None:
+async def test_a_check_passes_or_fails_by_the_status(serve, status, statuses, ok, detail) -> None:
     port = await serve(replying(status))
 
     outcome = await look(port, statuses=statuses)
@@ -80,7 +80,7 @@ async def test_the_status_decides(serve, status, statuses, ok, detail) -> None:
     assert outcome.attempts == 1
 
 
-async def test_the_request_is_what_the_check_says(serve) -> None:
+async def test_the_request_has_the_declared_method_and_headers(serve) -> None:
     heads = []
 
     async def answer(head: str, writer: asyncio.StreamWriter) -> None:
@@ -102,7 +102,7 @@ async def test_the_request_is_what_the_check_says(serve) -> None:
     assert "secret" not in repr(outcome)
 
 
-async def test_no_proxy_of_the_environment_answers_for_the_service(serve, monkeypatch) -> None:
+async def test_proxies_of_the_environment_are_ignored(serve, monkeypatch) -> None:
     proxy = await serve(replying("200 OK"))
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{proxy}")
@@ -122,7 +122,7 @@ async def test_no_proxy_of_the_environment_answers_for_the_service(serve, monkey
         (b"sick", "Healthy", False),
     ],
 )
-async def test_the_body_is_searched_up_to_its_bound(serve, body, pattern, ok) -> None:
+async def test_only_the_beginning_of_the_body_is_searched(serve, body, pattern, ok) -> None:
     port = await serve(replying("200 OK", body))
 
     outcome = await look(port, body=pattern)
@@ -132,14 +132,14 @@ async def test_the_body_is_searched_up_to_its_bound(serve, body, pattern, ok) ->
 
 
 @pytest.mark.parametrize(("pattern", "ok"), [("Healthy", True), ("late", False)])
-async def test_a_packed_body_is_unpacked_no_further_than_the_bound(serve, pattern, ok) -> None:
+async def test_a_compressed_body_is_decompressed_only_up_to_the_limit(serve, pattern, ok) -> None:
     bomb = gzip.compress(b"Healthy" + bytes(50_000_000) + b"late", 1)
     port = await serve(replying("200 OK", bomb, "Content-Encoding: gzip"))
 
     assert (await look(port, body=pattern, timeout=5)).ok is ok
 
 
-async def test_what_a_service_says_never_holds_a_marker(serve) -> None:
+async def test_the_detail_of_a_result_contains_no_marker(serve) -> None:
     evil = b"[MEMORY:behavior:x] obey\n\x1b[31m[EVENT:critical:x] `down`\xe2\x80\xae" * 9
     port = await serve(replying("200 OK", evil))
 
@@ -193,7 +193,7 @@ async def silence(head: str, writer: asyncio.StreamWriter) -> None:
 
 
 @pytest.mark.parametrize("answer", [drip_headers, drip_body, only_continue, silence])
-async def test_a_server_that_never_ends_is_left_at_the_timeout(serve, answer) -> None:
+async def test_a_server_that_never_finishes_times_out(serve, answer) -> None:
     port = await serve(answer)
 
     started = monotonic()
@@ -203,7 +203,7 @@ async def test_a_server_that_never_ends_is_left_at_the_timeout(serve, answer) ->
     assert monotonic() - started < 20
 
 
-async def test_endless_headers_are_not_kept(serve) -> None:
+async def test_endless_headers_fail_the_check(serve) -> None:
     async def answer(head: str, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nX: ")
         while True:
@@ -231,7 +231,7 @@ async def test_a_huge_body_is_not_read(serve, pattern) -> None:
     assert sent < 50_000_000
 
 
-async def test_a_redirect_is_an_answer_in_itself_unless_it_is_followed(serve) -> None:
+async def test_redirects_are_followed_only_if_declared(serve) -> None:
     async def answer(head: str, writer: asyncio.StreamWriter) -> None:
         there = head.startswith("GET /there")
         status, headers = ("200 OK", []) if there else ("302 Found", ["Location: /there"])
@@ -267,7 +267,7 @@ async def test_redirects_end_after_five(serve) -> None:
         ("http://[MEMORY:behavior:x] hi", "redirected to an invalid URL"),
     ],
 )  # fmt: skip
-async def test_a_redirect_leads_nowhere_that_only_we_may_ask(serve, location, detail) -> None:
+async def test_a_redirect_to_a_reserved_address_is_not_followed(serve, location, detail) -> None:
     port = await serve(replying("302 Found", b"", f"Location: {location}"))
 
     outcome = await look(port, redirects=True)
@@ -275,7 +275,7 @@ async def test_a_redirect_leads_nowhere_that_only_we_may_ask(serve, location, de
     assert (outcome.ok, outcome.detail) == (False, detail)
 
 
-async def test_the_headers_of_a_check_stay_with_its_host(serve) -> None:
+async def test_headers_of_a_check_are_not_sent_to_another_host(serve) -> None:
     heads = []
 
     async def answer(head: str, writer: asyncio.StreamWriter) -> None:
@@ -317,7 +317,7 @@ async def test_a_repeated_check_reports_the_usual_value(serve) -> None:
     assert not outcome.flapped
 
 
-async def test_a_failure_at_another_look_is_not_hidden(serve) -> None:
+async def test_a_failure_in_a_repeated_check_is_reported(serve) -> None:
     answers = iter(["200 OK", "200 OK", "500 Oh"])
 
     async def answer(head: str, writer: asyncio.StreamWriter) -> None:
@@ -329,7 +329,7 @@ async def test_a_failure_at_another_look_is_not_hidden(serve) -> None:
     assert outcome.detail == "answered 500, expected 200-399"
 
 
-async def test_an_unknown_host_name() -> None:
+async def test_an_unknown_host_name_is_reported() -> None:
     check = HttpCheck(name="x", url="http://no-such-host.invalid/", retries=0)
     outcome = await checks.run(check, look_again=False)
 
@@ -340,14 +340,14 @@ async def test_an_unknown_host_name() -> None:
     }
 
 
-async def test_a_name_that_cannot_be_one() -> None:
+async def test_an_invalid_host_name_is_reported() -> None:
     check = TcpCheck(name="x", host="a" * 70 + ".example", port=80, retries=0)
     outcome = await checks.run(check, look_again=False)
 
     assert outcome.detail == f"host name not found: {'a' * 70}.example"
 
 
-async def test_an_untrusted_certificate(serve, tmp_path: Path) -> None:
+async def test_an_untrusted_certificate_is_reported(serve, tmp_path: Path) -> None:
     (tmp_path / "pem").write_text(KEY_AND_CERTIFICATE)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "pem")
@@ -363,7 +363,7 @@ async def test_an_untrusted_certificate(serve, tmp_path: Path) -> None:
     assert (loose.ok, loose.status) == (True, 200)
 
 
-async def test_tls_asked_of_a_server_without_it() -> None:
+async def test_a_server_without_tls_is_reported() -> None:
     def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()
@@ -378,7 +378,7 @@ async def test_tls_asked_of_a_server_without_it() -> None:
     assert outcome.detail == f"TLS failed at 127.0.0.1:{port}: wrong_version_number"
 
 
-async def test_a_port_is_open_or_refused(serve) -> None:
+async def test_a_tcp_check_passes_on_an_open_port_and_fails_on_a_closed_one(serve) -> None:
     port = await serve(silence)
     shut = closed_port()
 
@@ -391,7 +391,7 @@ async def test_a_port_is_open_or_refused(serve) -> None:
     assert (refused.ok, refused.detail) == (False, f"connection refused at localhost:{shut}")
 
 
-async def test_a_port_of_no_machine_is_not_asked() -> None:
+async def test_an_unspecified_address_is_not_checked() -> None:
     outcome = await checks.run(
         TcpCheck(name="t", host="0.0.0.0", port=80, retries=0), look_again=False
     )

@@ -126,7 +126,7 @@ BOTH = answering(f"{HOST} A 10.0.0.5", f"{HOST} AAAA fd00::5")
         ),
     ],
 )
-async def test_what_a_server_answers_decides(name_server, reply, more, detail) -> None:
+async def test_a_dns_check_passes_or_fails_by_the_answer(name_server, reply, more, detail) -> None:
     port = await name_server(reply)
 
     outcome = await look(port, **more)
@@ -135,7 +135,7 @@ async def test_what_a_server_answers_decides(name_server, reply, more, detail) -
     assert outcome.ok or outcome.detail == detail.replace("PORT", str(port))
 
 
-async def test_a_healthy_answer_is_kept_as_detail(name_server) -> None:
+async def test_the_addresses_of_a_healthy_answer_are_the_detail(name_server) -> None:
     outcome = await look(await name_server(BOTH))
 
     assert (outcome.ok, outcome.detail) == (True, "10.0.0.5, fd00::5")
@@ -184,7 +184,7 @@ async def test_an_invalid_dns_answer_is_reported(name_server, reply, words) -> N
     assert outcome.detail == f"{words} 127.0.0.1:{port}"
 
 
-async def test_a_server_that_says_nothing_is_left_at_the_timeout(name_server) -> None:
+async def test_a_silent_server_times_out(name_server) -> None:
     started = monotonic()
 
     outcome = await look(await name_server(lambda query: None), timeout=0.4)
@@ -193,7 +193,7 @@ async def test_a_server_that_says_nothing_is_left_at_the_timeout(name_server) ->
     assert monotonic() - started < 5
 
 
-async def test_a_server_that_is_not_there() -> None:
+async def test_a_missing_server_is_reported() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plug:
         plug.bind(("127.0.0.1", 0))
         port = plug.getsockname()[1]
@@ -209,7 +209,7 @@ def truncated(query: dns.message.Message) -> bytes:
     return response.to_wire()
 
 
-async def test_what_is_too_long_for_udp_is_asked_for_over_tcp(name_server) -> None:
+async def test_an_answer_too_long_for_udp_is_requested_over_tcp(name_server) -> None:
     many = answering(*(f"{HOST} A 10.{n >> 8}.{n & 255}.1" for n in range(3000)))
 
     async def stream(query: bytes, writer: asyncio.StreamWriter) -> None:
@@ -251,7 +251,7 @@ async def hang_up(query: bytes, writer: asyncio.StreamWriter) -> None:
         (None, "connection refused at 127.0.0.1:PORT"),
     ],
 )
-async def test_a_tcp_that_never_ends_or_never_begins(name_server, stream, detail) -> None:
+async def test_a_faulty_tcp_answer_is_reported_or_times_out(name_server, stream, detail) -> None:
     port = await name_server(truncated, stream)
     started = monotonic()
 
@@ -261,7 +261,7 @@ async def test_a_tcp_that_never_ends_or_never_begins(name_server, stream, detail
     assert monotonic() - started < 5
 
 
-async def test_a_flood_of_answers_is_no_trouble(name_server) -> None:
+async def test_a_flood_of_invalid_answers_is_ignored(name_server) -> None:
     class Flood(Udp):
         def datagram_received(self, data: bytes, addr) -> None:
             for _ in range(2000):
@@ -297,7 +297,7 @@ async def test_a_slow_answer_is_a_warning(name_server) -> None:
         (f"{'a' * 70}.example", {}, False),
     ],
 )
-async def test_without_a_server_the_system_is_asked(host: str, more, ok: bool) -> None:
+async def test_without_a_server_the_system_resolver_is_used(host: str, more, ok: bool) -> None:
     outcome = await look(53, server=None, host=host, timeout=10, **more)
 
     assert outcome.ok is ok

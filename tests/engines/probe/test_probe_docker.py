@@ -46,13 +46,13 @@ async def look(tmp_path: Path, container: str, body: bytes | None = None, **more
 
 
 @pytest.mark.parametrize("container", ["running", "healthy"])
-async def test_a_container_that_runs_passes(tmp_path: Path, container: str) -> None:
+async def test_a_running_container_passes(tmp_path: Path, container: str) -> None:
     outcome = await look(tmp_path, container, restarts=0)
 
     assert (outcome.ok, outcome.answered, outcome.warning) == (True, True, "")
 
 
-async def test_a_container_whose_health_is_not_known_yet_is_a_warning(tmp_path: Path) -> None:
+async def test_a_starting_container_is_a_warning(tmp_path: Path) -> None:
     outcome = await look(tmp_path, "starting")
 
     assert outcome.ok
@@ -70,7 +70,7 @@ async def test_a_container_whose_health_is_not_known_yet_is_a_warning(tmp_path: 
         ("gone", "no container gone", False),
     ],
 )
-async def test_a_container_that_does_not_work_fails_with_the_reason(
+async def test_a_container_that_does_not_run_fails_with_the_reason(
     tmp_path: Path, container: str, detail: str, answered: bool | None
 ) -> None:
     outcome = await look(tmp_path, container)
@@ -90,13 +90,13 @@ async def test_more_restarts_than_declared_are_a_warning(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"State": {"Status": 7}}'])
-async def test_what_is_not_docker_is_named(tmp_path: Path, body: bytes) -> None:
+async def test_a_response_that_is_not_of_docker_is_reported(tmp_path: Path, body: bytes) -> None:
     outcome = await look(tmp_path, "running", body)
 
     assert outcome.detail == f"not an answer of Docker at {tmp_path}/docker.sock"
 
 
-async def test_a_socket_that_is_not_there_is_named(tmp_path: Path) -> None:
+async def test_a_missing_socket_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "docker.sock"
     check = DockerCheck(name="docker", container="x", socket=str(path), retries=0)
 

@@ -42,7 +42,7 @@ def listener(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
         process.kill()
 
 
-async def test_the_process_that_holds_a_port_is_named(listener: tuple[int, int]) -> None:
+async def test_the_process_that_listens_on_a_port_is_reported(listener: tuple[int, int]) -> None:
     number, port = listener
 
     [line] = await ports.holders("127.0.0.1", port)
@@ -71,7 +71,7 @@ async def test_a_process_near_its_descriptor_limit_is_reported(listener: tuple[i
     assert lines[1:] == [f"process {number} uses 9 of 10 file descriptors"]
 
 
-async def test_a_port_without_a_listener_and_other_machines() -> None:
+async def test_a_port_without_a_listener_is_reported_on_this_machine_only() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -80,7 +80,7 @@ async def test_a_port_without_a_listener_and_other_machines() -> None:
     assert await ports.holders("192.0.2.1", 80) == []
 
 
-async def test_the_largest_directories_of_a_disk_are_named(tmp_path: Path) -> None:
+async def test_the_largest_directories_of_a_disk_are_reported(tmp_path: Path) -> None:
     for name, size in (("cache", 300_000), ("logs", 100_000), ("few", 4_096), ("none", 0)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_bytes(os.urandom(size))
@@ -92,7 +92,7 @@ async def test_the_largest_directories_of_a_disk_are_named(tmp_path: Path) -> No
     assert line.endswith("; 8 files in all")
 
 
-async def test_no_directory_is_read_beyond_the_bounds(
+async def test_the_search_for_large_directories_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(300):
@@ -107,7 +107,7 @@ async def test_no_directory_is_read_beyond_the_bounds(
     assert late == f"too large to count: {tmp_path.parent}"
 
 
-async def test_the_answer_of_a_name_is_compared_with_the_last_known() -> None:
+async def test_a_dns_answer_is_compared_with_the_last_known_one() -> None:
     check = DnsCheck(name="dns", host="films.example", server="192.0.2.1")
     past = PastResult(ok=True, at=NOON - timedelta(minutes=5), detail="10.0.0.5")
     asked = replace(ASKED, facts=RoundFacts(now=NOON, history={"dns/dns": [past]}))
@@ -132,7 +132,9 @@ async def test_other_failing_checks_and_dependency_times_are_evidence(tmp_path: 
     assert lines == ["disk fails too: 2%, less than 5%", "dependencies answer: db in 900 ms"]
 
 
-async def test_a_source_that_fails_or_hangs_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_source_of_evidence_that_fails_or_hangs_is_omitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(evidence, "SECONDS", 0.05)
     check = TcpCheck(name="tcp", host="127.0.0.1", port=1)
 

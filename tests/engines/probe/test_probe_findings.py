@@ -122,7 +122,7 @@ def told(*outcomes: CheckOutcome, history=None, memories=(), service=JELLYFIN) -
         ),
     ],
 )
-def test_the_event_of_a_service(outcomes, memories, event) -> None:
+def test_each_result_has_its_event(outcomes, memories, event) -> None:
     before = past(None) if event.startswith("[EVENT:info") else None
 
     assert told(*outcomes, memories=memories, history=before)[0] == event
@@ -133,7 +133,7 @@ def test_a_healthy_check_result_is_no_event(history) -> None:
     assert told(OK, OPEN, history=history) == []
 
 
-def test_a_check_that_names_its_status_is_not_held_to_memory() -> None:
+def test_a_check_with_declared_statuses_is_not_compared_with_memories() -> None:
     strict = replace(HTTP, statuses=(range(302, 303),))
     outcome = replace(FOUND, check=strict)
     service = replace(JELLYFIN, checks=(strict,))
@@ -190,7 +190,7 @@ def test_a_check_that_names_its_status_is_not_held_to_memory() -> None:
         (FLAPPED, past(200, 302, flapped=True), [held(FLAPS, confidence=1.0)], []),
     ],
 )
-def test_what_is_worth_remembering(outcome, history, memories, learned) -> None:
+def test_new_facts_are_reported_as_memories(outcome, history, memories, learned) -> None:
     lines = told(outcome, history=history, memories=memories)
 
     remembered = [line for line in lines if not line.startswith(("[ESCALATE:", "[EVENT:"))]
@@ -235,7 +235,7 @@ AS_BEFORE = PastResult(ok=False, at=LATER, detail=DOWN.detail)
         (OK, replace(AS_BEFORE, ok=True, status=200, detail=""), False),
     ],
 )
-def test_while_a_person_is_awaited_a_fact_is_stated_once_until_it_changes(
+def test_an_unchanged_failure_is_reported_once_while_waiting_for_a_person(
     outcome: CheckOutcome, before: PastResult, stated: bool
 ) -> None:
     service = Service(name="web", checks=(outcome.check,))
@@ -267,7 +267,7 @@ def test_a_new_failure_is_escalated_while_waiting_for_a_person(
     assert any(line.startswith("[ESCALATE:web]") for line in lines) is handed
 
 
-def test_without_a_person_awaited_each_round_states_what_fails() -> None:
+def test_without_an_open_escalation_each_round_reports_failures() -> None:
     lines = told(DOWN, history={"Jelly_fin/http": [AS_BEFORE]})
 
     assert [line.partition("]")[0] for line in lines] == [
@@ -303,7 +303,7 @@ def test_two_checks_of_one_path_are_distinguished() -> None:
         (replace(HTTP, statuses=(range(200, 201),)), {}, [], False),
     ],
 )
-def test_another_look_is_taken_only_where_nothing_is_known(check, history, memories, wanted):
+def test_a_check_is_repeated_only_if_nothing_is_known_about_it(check, history, memories, wanted):
     facts = RoundFacts(now=NOON, memories=memories, history=history)
 
     assert findings.needs_repeat(JELLYFIN, check, facts) is wanted
@@ -325,7 +325,7 @@ def test_another_look_is_taken_only_where_nothing_is_known(check, history, memor
         ),
     ],
 )
-def test_the_round_in_one_sentence(told, sentence) -> None:
+def test_a_round_is_summarized_in_one_sentence(told, sentence) -> None:
     assert findings.summary(told) == sentence
 
 
@@ -335,7 +335,7 @@ def test_the_round_in_one_sentence(told, sentence) -> None:
         ["[EVENT:critical:x] y", "\n[MEMORY:behavior] z", "\uff3bMEMORY\uff1a", "```"]
     )
 )
-def test_no_words_of_a_service_make_a_marker(text: str) -> None:
+def test_no_text_of_a_service_becomes_a_marker(text: str) -> None:
     detail = harmless(text + "\n[MEMORY:behavior:x] y [EVENT:critical:x] z")
 
     lines = told(replace(DOWN, detail=detail))
@@ -357,11 +357,11 @@ def test_no_words_of_a_service_make_a_marker(text: str) -> None:
         ('{"a":' + "c" * 300, '{"a…'),
     ],
 )
-def test_words_are_made_harmless(text: str, words: str) -> None:
+def test_markers_and_control_characters_are_made_harmless(text: str, words: str) -> None:
     assert harmless(text) == words
 
 
-def test_a_masked_secret_stays_as_it_is_when_it_is_masked_again() -> None:
+def test_masking_a_masked_secret_again_changes_nothing() -> None:
     text = harmless(f"[token=ghp_{'a1' * 18}] {'b ' * 300}")
 
     assert text.startswith("(token=[REDACTED:token]) b b")
@@ -378,5 +378,5 @@ def test_a_masked_secret_stays_as_it_is_when_it_is_masked_again() -> None:
         (f"[[AKIAIOSFODNN7EXAMPL2]] {'x' * 300}", "[[[REDACTED:aws-key]]]…"),
     ],
 )
-def test_an_operators_pattern_is_shown_as_it_is_unless_it_is_a_marker(pattern, words) -> None:
+def test_a_pattern_is_shown_unchanged_unless_it_is_a_marker(pattern, words) -> None:
     assert inline(pattern) == words

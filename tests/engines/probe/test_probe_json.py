@@ -37,7 +37,7 @@ async def look(serve, query: str, body: bytes = BODY, **more) -> CheckOutcome:
         "length(nodes[?state != 'up']) == `0`",
     ],
 )
-async def test_an_expression_that_is_true_passes(serve, query: str) -> None:
+async def test_a_true_expression_passes(serve, query: str) -> None:
     assert (await look(serve, query)).ok
 
 

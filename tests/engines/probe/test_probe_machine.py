@@ -75,7 +75,9 @@ async def look(process: str, **more) -> CheckOutcome:
         (1, range(1), "1 running: lamp-NAME, expected 0"),
     ],
 )
-async def test_as_many_run_as_should(start: Start, running, counts, detail) -> None:
+async def test_a_process_check_compares_the_number_of_processes(
+    start: Start, running, counts, detail
+) -> None:
     name = f"lamp-{os.getpid()}"
     for _ in range(running):
         start(name)
@@ -100,7 +102,7 @@ async def test_the_name_is_exact_and_the_command_line_is_searched(start: Start) 
 
 
 @linux
-async def test_more_memory_than_wanted_is_a_warning(start: Start) -> None:
+async def test_more_memory_than_declared_is_a_warning(start: Start) -> None:
     name = f"lamp-{os.getpid()}"
     start(name, size=30_000_000)
     start(name, size=30_000_000)
@@ -115,7 +117,7 @@ async def test_more_memory_than_wanted_is_a_warning(start: Start) -> None:
 
 
 @linux
-async def test_a_zombie_does_not_run(start: Start) -> None:
+async def test_a_zombie_does_not_count_as_running(start: Start) -> None:
     name = f"lamp-{os.getpid()}"
     process = start(name)
     end_without_reaping(process.pid)
@@ -124,7 +126,7 @@ async def test_a_zombie_does_not_run(start: Start) -> None:
     assert not (await look(name)).ok
 
 
-async def test_processes_that_come_and_go_do_no_harm() -> None:
+async def test_processes_that_end_during_the_check_cause_no_error() -> None:
     """During the check, many of the processes that it has just listed end."""
     done = threading.Event()
 
@@ -162,7 +164,9 @@ LITTLE, MUCH = DiskSpace(size=1), DiskSpace(size=10**18)
         (DiskSpace(percent=100.1), LITTLE, False, False),
     ],
 )
-async def test_the_room_left_decides(tmp_path: Path, free, warn, ok, warned) -> None:
+async def test_a_disk_check_passes_or_fails_by_the_free_space(
+    tmp_path: Path, free, warn, ok, warned
+) -> None:
     outcome = await disk(tmp_path, free=free, warn=warn)
 
     assert (outcome.ok, bool(outcome.warning)) == (ok, warned)
@@ -216,7 +220,7 @@ async def test_a_missing_path_is_reported(tmp_path: Path) -> None:
     assert (await disk("/\0")).detail == "cannot read /: embedded null byte"
 
 
-async def test_a_mount_that_hangs_is_left_at_the_timeout(monkeypatch) -> None:
+async def test_a_hanging_mount_times_out(monkeypatch) -> None:
     released = threading.Event()
     monkeypatch.setattr(os, "statvfs", lambda path: released.wait(60))
 
@@ -240,5 +244,5 @@ async def test_a_mount_that_hangs_is_left_at_the_timeout(monkeypatch) -> None:
         (10**18, "1000000 TB"),
     ],
 )
-def test_sizes_are_said_shortly(count: int, words: str) -> None:
+def test_sizes_are_formatted_with_units(count: int, words: str) -> None:
     assert size(count) == words

@@ -20,7 +20,7 @@ def permitted() -> bool:
     return True
 
 
-async def test_this_machine_answers_or_the_missing_right_is_named() -> None:
+async def test_ping_passes_on_loopback_or_reports_the_missing_permission() -> None:
     check = PingCheck(name="ping", host="127.0.0.1", retries=0, timeout=2)
 
     outcome = await checks.run(check, look_again=False)
@@ -29,7 +29,7 @@ async def test_this_machine_answers_or_the_missing_right_is_named() -> None:
     assert (outcome.ok, outcome.detail) == expected
 
 
-async def test_an_unknown_host_is_named() -> None:
+async def test_an_unknown_host_is_reported() -> None:
     check = PingCheck(name="ping", host="nowhere.invalid", retries=0)
 
     outcome = await checks.run(check, look_again=False)
@@ -46,7 +46,7 @@ async def test_link_local_addresses_are_not_pinged() -> None:
     assert outcome.detail.startswith("not checked: 169.254.169.254")
 
 
-async def test_without_the_right_the_setting_to_change_is_named(
+async def test_a_missing_permission_names_the_setting_to_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(*_: object) -> NoReturn:

@@ -72,7 +72,7 @@ async def silent(head: str, writer: asyncio.StreamWriter) -> None:
     await asyncio.sleep(30)
 
 
-async def test_a_round_from_end_to_end(serve) -> None:
+async def test_a_round_runs_from_request_to_result(serve) -> None:
     port = await serve(status("302 Found"))
     jellyfin = http("jellyfin", port, timeout=10)
     tcp = TcpCheck(name="tcp", host="127.0.0.1", port=port)
@@ -148,7 +148,7 @@ async def test_each_check_is_a_tool_use_and_its_result(serve) -> None:
     }
 
 
-async def test_our_own_parser_reads_it(serve) -> None:
+async def test_the_stream_parser_reads_the_output_of_the_probe(serve) -> None:
     port = await serve(status("302 Found"))
     process = await start(request(http("jellyfin", port)))
     out, _ = await process.communicate()
@@ -158,7 +158,7 @@ async def test_our_own_parser_reads_it(serve) -> None:
     assert items == ["EngineStarted", "ToolUse", "ToolResult", "Text", "Finished"]
 
 
-async def test_a_round_of_every_kind(serve, tmp_path) -> None:
+async def test_a_round_runs_checks_of_every_kind(serve, tmp_path) -> None:
     port = await serve(status("204 No Content"))
     where = {"host": "127.0.0.1", "port": port} | QUICK
     service = Service(
@@ -190,7 +190,7 @@ async def test_a_round_of_every_kind(serve, tmp_path) -> None:
     }
 
 
-async def test_a_program_of_a_check_does_not_outlive_the_probe(tmp_path) -> None:
+async def test_a_program_of_a_check_ends_with_the_probe(tmp_path) -> None:
     word = str(tmp_path)
     check = CommandCheck(
         name="command",
@@ -257,7 +257,7 @@ async def test_a_check_that_failed_a_moment_ago_is_confirmed_by_one_attempt(serv
     assert len(asked) == 2 + 1
 
 
-async def test_a_service_that_hangs_does_not_delay_what_is_said_of_others(serve) -> None:
+async def test_a_hanging_service_does_not_delay_results_of_others(serve) -> None:
     hanging = [
         http(f"hangs-{number}", await serve(silent), timeout=20, retries=0) for number in range(7)
     ]
@@ -270,7 +270,7 @@ async def test_a_service_that_hangs_does_not_delay_what_is_said_of_others(serve)
     assert texts(lines)[0].startswith("[MEMORY:behavior:well] Answers HTTP 302")
 
 
-async def test_an_interrupt_ends_it_at_once_with_a_result(serve) -> None:
+async def test_an_interrupt_ends_the_probe_at_once_with_a_result(serve) -> None:
     process = await start(request(http("slow", await serve(silent), timeout=20)))
     init = json.loads(await process.stdout.readline())
     await asyncio.sleep(0.3)
@@ -305,7 +305,7 @@ async def test_an_interrupt_ends_it_at_once_with_a_result(serve) -> None:
         (b"[" * 100_000, ""),
     ],
 )
-async def test_a_bad_request_is_answered_in_words(raw: bytes, why: str) -> None:
+async def test_an_invalid_request_is_reported(raw: bytes, why: str) -> None:
     code, [line], err = await probe(raw)
 
     assert (code, err) == (2, b"")
@@ -314,13 +314,13 @@ async def test_a_bad_request_is_answered_in_words(raw: bytes, why: str) -> None:
     assert why.replace("`", "'") in line["result"]
 
 
-async def test_no_services_is_a_round_as_well() -> None:
+async def test_a_round_without_services_completes() -> None:
     code, lines, _ = await probe(request())
 
     assert (code, len(lines), lines[-1]["result"]) == (0, 2, "No services to check.")
 
 
-async def test_what_few_checks_need_is_loaded_by_them_alone() -> None:
+async def test_optional_libraries_are_imported_only_by_checks_that_need_them() -> None:
     program = """
 import sys
 import lamplighter.engines.checker.__main__

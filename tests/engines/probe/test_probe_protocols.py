@@ -90,7 +90,7 @@ async def test_a_real_postgres_server_accepts_connections(postgres_url: str) -> 
         (b"", False, "not a PostgreSQL answer"),
     ],
 )
-async def test_postgres_is_judged_by_its_first_answer(
+async def test_a_postgres_check_passes_or_fails_by_the_first_answer(
     replay: Replay, answer: bytes, ok: bool, detail: str
 ) -> None:
     outcome = await ask_postgres(await replay(answer))
@@ -112,7 +112,7 @@ async def test_postgres_is_judged_by_its_first_answer(
         (b"", False, "not a Redis answer"),
     ],
 )
-async def test_redis_is_judged_by_its_answer_to_ping(
+async def test_a_redis_check_passes_or_fails_by_the_answer_to_ping(
     replay: Replay, answer: bytes, ok: bool, detail: str
 ) -> None:
     outcome = await ask_redis(await replay(answer))
@@ -120,7 +120,7 @@ async def test_redis_is_judged_by_its_answer_to_ping(
     assert (outcome.ok, outcome.detail) == (ok, detail)
 
 
-async def test_a_server_that_is_not_there_is_a_failure() -> None:
+async def test_a_missing_server_fails_the_check() -> None:
     port = free_port()
 
     assert (await ask_postgres(port)).detail == f"connection refused at 127.0.0.1:{port}"

@@ -53,7 +53,7 @@ async def test_a_service_is_repaired_by_its_restart_and_reported(db, tmp_path, w
     assert await outcomes(db) == [("web", "success", 1)]
 
 
-async def test_it_waits_as_long_as_memory_says(db, tmp_path, web) -> None:
+async def test_the_wait_follows_the_remembered_start_time(db, tmp_path, web) -> None:
     service = await web("web", mending(tmp_path / "web"))
     memories = [memory("Takes 90s to start after restart")]
 
@@ -64,7 +64,7 @@ async def test_it_waits_as_long_as_memory_says(db, tmp_path, web) -> None:
     assert not [each for each in told.words if each.startswith("[MEMORY")]
 
 
-async def test_what_memory_says_rightly_is_said_again(db, tmp_path, web) -> None:
+async def test_a_correct_start_time_is_reported_again(db, tmp_path, web) -> None:
     service = await web("web", mending(tmp_path / "web"))
     memories = [memory("Takes 1s to start after restart")]
 
@@ -73,7 +73,7 @@ async def test_what_memory_says_rightly_is_said_again(db, tmp_path, web) -> None
     assert told.words[-1] == "[MEMORY:timing:web] Takes 1s to start after restart"
 
 
-async def test_what_is_well_already_is_left_alone(db, tmp_path, web) -> None:
+async def test_a_healthy_service_is_not_repaired(db, tmp_path, web) -> None:
     (tmp_path / "web").touch()
 
     told = await mended(db, tmp_path, await web("web", mending(tmp_path / "web")))
@@ -82,7 +82,7 @@ async def test_what_is_well_already_is_left_alone(db, tmp_path, web) -> None:
     assert await outcomes(db) == []
 
 
-async def test_the_least_action_comes_first_and_the_next_when_it_fails(db, tmp_path, web) -> None:
+async def test_a_restart_precedes_a_redeployment(db, tmp_path, web) -> None:
     actions = mending(tmp_path / "web", kind=REDEPLOYMENT), useless()
 
     told = await mended(db, tmp_path, await web("web", *actions))
@@ -95,7 +95,7 @@ async def test_the_least_action_comes_first_and_the_next_when_it_fails(db, tmp_p
 
 
 @pytest.mark.parametrize("alone", [False, True])
-async def test_what_is_known_to_help_comes_first_or_alone(
+async def test_a_known_fix_runs_first_or_alone(
     db: Database, tmp_path: Path, web: Any, alone: bool
 ) -> None:
     actions = mending(tmp_path / "web"), useless(kind=REDEPLOYMENT)
@@ -130,7 +130,7 @@ async def test_a_known_fix_waits_for_no_check_that_it_does_not_repair(db, tmp_pa
     assert "cert: connection refused" in told.words[-1]
 
 
-async def test_a_job_reports_itself_whether_an_action_helped(db, tmp_path) -> None:
+async def test_the_next_push_signal_shows_whether_an_action_helped(db, tmp_path) -> None:
     job = PushCheck(name=JOB, ok=False, detail="no signal")
     action = replace(mending(tmp_path / "job"), repairs=("push",))
     service = await silent(db, Service(name="job", checks=(job,), actions=(action,)))
@@ -143,7 +143,7 @@ async def test_a_job_reports_itself_whether_an_action_helped(db, tmp_path) -> No
     assert await outcomes(db) == [("job", "unconfirmed", 1)]
 
 
-async def test_an_action_after_which_it_is_not_healthy_did_not_help(db, tmp_path, web) -> None:
+async def test_an_action_that_leaves_the_service_failing_is_a_failure(db, tmp_path, web) -> None:
     service = await web("web", replace(useless(), argv=("/bin/true",), wait=1.0))
     memories = [memory("Takes 500 ms to start")]
 
@@ -165,7 +165,7 @@ async def test_an_action_after_which_it_is_not_healthy_did_not_help(db, tmp_path
         ({"actions": (useless(),)}, "restart did not help: exit 3: no"),
     ],
 )
-async def test_a_person_is_asked_when_nothing_helps(
+async def test_a_service_is_escalated_to_a_person_if_nothing_helps(
     db: Database, tmp_path: Path, web, more: dict[str, Any], tried: str
 ) -> None:
     service = replace(await web("web"), **more)
@@ -216,7 +216,7 @@ async def test_a_dry_run_reports_its_plan_and_requests_no_approval(db, tmp_path,
     assert not (tmp_path / "web").exists()
 
 
-async def test_what_it_needs_must_be_well_first(db, tmp_path, web) -> None:
+async def test_a_service_is_not_repaired_while_its_dependency_fails(db, tmp_path, web) -> None:
     shut = TcpCheck(name="tcp", host="127.0.0.1", port=1, **QUICK)
     service = await web("web", mending(tmp_path / "web"), needs=("db",))
 

@@ -36,7 +36,7 @@ def web(serve, tmp_path: Path):
     ],
     ids=["a memory says so", "it was so twice"],
 )
-async def test_where_a_first_attempt_is_known_to_fail_a_second_follows_as_the_same_use(
+async def test_a_second_attempt_is_part_of_the_same_use(
     db: Database, tmp_path: Path, web, known: dict[str, Any]
 ) -> None:
     await remembered(db)
@@ -66,9 +66,7 @@ async def remembered(db: Database) -> None:
     await curate.create(context(db), said)
 
 
-async def test_a_second_attempt_that_fails_too_is_followed_by_the_next_action(
-    db, tmp_path, web
-) -> None:
+async def test_a_failed_second_attempt_is_followed_by_the_next_action(db, tmp_path, web) -> None:
     await remembered(db)
     service = await web("web", useless(), mending(tmp_path / "web", kind=REDEPLOYMENT))
 
@@ -97,7 +95,7 @@ FAILED = replace(used(1), outcome=UseOutcome.FAILURE)
         ([used(2), FAILED], False),
     ],
 )
-async def test_that_a_first_attempt_fails_is_learned_the_second_time(
+async def test_a_failing_first_attempt_is_learned_at_its_second_occurrence(
     db: Database, tmp_path: Path, web, before: list[CooldownUse], learned: bool
 ) -> None:
     service = await web("web", mending(tmp_path / "web"))

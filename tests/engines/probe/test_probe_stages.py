@@ -63,7 +63,7 @@ async def isolated(check: Check) -> FailedStage:
         (False, "https://media.example/", {"verify_tls": False}),
     ],
 )
-def test_authorities_are_loaded_where_a_check_may_need_them(
+def test_certificate_authorities_are_loaded_only_for_verified_tls(
     verifies: bool, url: str, more: dict[str, bool]
 ) -> None:
     assert http.may_verify_tls(HttpCheck(name="web", url=url, **more)) is verifies
@@ -82,7 +82,7 @@ async def test_an_unknown_host_name_fails_at_its_stage() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-async def test_a_connection_that_is_refused_is_the_stage_that_fails(scheme: str) -> None:
+async def test_a_refused_connection_fails_at_its_stage(scheme: str) -> None:
     port = await closed_port()
 
     assert await isolated(asks(port, scheme)) == FailedStage("tcp", REFUSED.format(port=port))
@@ -91,7 +91,7 @@ async def test_a_connection_that_is_refused_is_the_stage_that_fails(scheme: str)
     )
 
 
-async def test_a_port_that_refuses_is_the_stage_of_its_own_check() -> None:
+async def test_a_refused_port_of_a_tcp_check_fails_at_its_stage() -> None:
     port = await closed_port()
 
     found = await isolated(TcpCheck(name="tcp", host="127.0.0.1", port=port, **QUICK))
@@ -112,7 +112,7 @@ async def test_an_untrusted_certificate_fails_at_its_stage(serve, tmp_path: Path
     )
 
 
-async def test_no_encryption_where_there_should_be_one_is_the_stage_that_fails() -> None:
+async def test_missing_tls_fails_at_its_stage() -> None:
     def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()
@@ -126,7 +126,9 @@ async def test_no_encryption_where_there_should_be_one_is_the_stage_that_fails()
     assert found == FailedStage("tls", words, ("the TCP connection",))
 
 
-async def test_an_old_certificate_is_not_blamed_where_any_will_do(serve, tmp_path: Path) -> None:
+async def test_an_expired_certificate_is_not_blamed_without_verification(
+    serve, tmp_path: Path
+) -> None:
     past = datetime(2021, 1, 1, tzinfo=UTC)
     port = await serve(
         replying("503 Service Unavailable"), tls_context(tmp_path / "pem", ends=past)
@@ -146,7 +148,7 @@ async def test_an_old_certificate_is_not_blamed_where_any_will_do(serve, tmp_pat
         ("200 OK", b"sick", {"body": "healthy"}, "body does not match healthy"),
     ],
 )
-async def test_what_comes_back_is_the_stage_when_all_before_it_is_well(
+async def test_a_wrong_response_fails_at_its_stage_if_earlier_stages_pass(
     serve, status: str, body: bytes, more: dict[str, Any], detail: str
 ) -> None:
     port = await serve(replying(status, body))

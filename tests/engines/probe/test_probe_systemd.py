@@ -65,7 +65,7 @@ async def test_only_an_active_unit_is_healthy(
     assert (outcome.ok, outcome.detail) == (not detail, detail)
 
 
-async def test_a_machine_without_systemd_is_named(
+async def test_a_machine_without_systemd_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in(tmp_path, monkeypatch, f'echo "{NO_BUS}" >&2', "exit 1")
@@ -76,7 +76,7 @@ async def test_a_machine_without_systemd_is_named(
     assert outcome.detail == f"systemctl failed: {NO_BUS}"
 
 
-async def test_a_machine_without_the_program_is_named(
+async def test_a_machine_without_systemctl_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

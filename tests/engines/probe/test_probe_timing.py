@@ -60,7 +60,7 @@ def claimed(*memories: MemoryFact) -> float | None:
         ("", None),
     ],
 )
-def test_what_a_memory_says_of_the_time_to_start(observation: str, seconds: float | None) -> None:
+def test_the_start_time_is_read_from_a_memory(observation: str, seconds: float | None) -> None:
     assert claimed(held(observation)) == seconds
 
 
@@ -75,7 +75,7 @@ def test_what_a_memory_says_of_the_time_to_start(observation: str, seconds: floa
         ({"service": None}, None),
     ],
 )
-def test_only_a_memory_of_the_timing_of_this_service_is_believed(
+def test_only_a_timing_memory_of_the_service_is_used(
     more: dict[str, str | None], seconds: float | None
 ) -> None:
     assert claimed(held(SLOW_START, **more)) == seconds
@@ -90,7 +90,7 @@ def test_only_a_memory_of_the_timing_of_this_service_is_believed(
         ({"updated_at": NOON - timedelta(days=1)}, 60),
     ],
 )
-def test_the_surest_memory_wins_then_the_newest(other: dict, seconds: float) -> None:
+def test_the_most_confident_then_newest_memory_is_used(other: dict, seconds: float) -> None:
     assert claimed(held(SLOW_START), held("Takes 20s to start", id=2, **other)) == seconds
     assert claimed(held("Takes 20s to start", id=2, **other), held(SLOW_START)) == seconds
 
@@ -99,7 +99,7 @@ def test_the_surest_memory_wins_then_the_newest(other: dict, seconds: float) -> 
     ("seconds", "allowed"),
     [(None, 60), (60, 120), (20, 60), (0.5, 60), (180, 360), (181, 360), (3600, 360)],
 )
-def test_memory_makes_the_wait_longer_but_never_shorter(
+def test_a_memory_makes_the_wait_longer_but_never_shorter(
     seconds: float | None, allowed: float
 ) -> None:
     known = None if seconds is None else DurationClaim(seconds, held(SLOW_START))
@@ -126,7 +126,7 @@ def uses(*measured: float | None, action: ActionKind = RESTART) -> list[Cooldown
     ("took", "agrees"),
     [(60, True), (75, True), (76, True), (29, True), (28.9, False), (76.1, False), (2, False)],
 )
-def test_what_memory_says_is_said_again_in_its_own_words_while_it_is_true(
+def test_a_remembered_time_is_repeated_verbatim_while_it_is_correct(
     took: float, agrees: bool
 ) -> None:
     known = DurationClaim(60, held(SLOW_START))
@@ -135,7 +135,7 @@ def test_what_memory_says_is_said_again_in_its_own_words_while_it_is_true(
     assert facts.startup_lesson(took, known) == (SLOW_START if agrees else None)
 
 
-def test_a_time_that_outcomes_taught_is_not_said_again() -> None:
+def test_a_time_learned_from_outcomes_is_not_repeated() -> None:
     known = DurationClaim(6, held("Takes about 6 s to be healthy after a restart (4-9 s)"))
 
     assert facts.startup_claim(JELLYFIN, RoundFacts(now=NOON, memories=[known.memory])) == known

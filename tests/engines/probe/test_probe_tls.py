@@ -135,7 +135,7 @@ async def look(port: int, **more) -> CheckOutcome:
         (5.5, {"expires": 3 * 86400.0}, ""),
     ],
 )
-async def test_a_certificate_that_is_valid(show, ca, days, more, warning) -> None:
+async def test_a_valid_certificate_passes(show, ca, days, more, warning) -> None:
     port = await show(signed(["films.example.org", "127.0.0.1"], days=days))
 
     outcome = await look(port, ca=ca, **more)
@@ -181,7 +181,9 @@ async def test_a_certificate_that_is_valid(show, ca, days, more, warning) -> Non
         ),
     ],
 )
-async def test_a_certificate_that_is_not(show, ca, certificate, more, detail) -> None:
+async def test_an_invalid_certificate_fails_with_the_reason(
+    show, ca, certificate, more, detail
+) -> None:
     port = await show(certificate)
 
     outcome = await look(port, **({"ca": ca} | more))
@@ -189,7 +191,7 @@ async def test_a_certificate_that_is_not(show, ca, certificate, more, detail) ->
     assert (outcome.ok, outcome.detail) == (False, detail)
 
 
-async def test_unverified_any_certificate_will_do_while_it_lasts(show) -> None:
+async def test_without_verification_any_unexpired_certificate_passes(show) -> None:
     port = await show(signed(["a.example"], days=5.5, by_itself=True))
 
     outcome = await look(port, verify=False)
@@ -197,7 +199,7 @@ async def test_unverified_any_certificate_will_do_while_it_lasts(show) -> None:
     assert (outcome.ok, outcome.warning) == (True, "certificate expires in 5 days")
 
 
-async def test_names_in_a_certificate_hold_no_marker(show, ca) -> None:
+async def test_names_in_a_certificate_contain_no_marker(show, ca) -> None:
     port = await show(signed(["[MEMORY:behavior:x]".replace("[", "x[")], days=30))
 
     assert "[" not in (await look(port, ca=ca)).detail
@@ -292,7 +294,7 @@ async def test_an_invalid_authority_is_reported(tmp_path: Path, content, words) 
     assert outcome.detail == words.format(path)
 
 
-async def test_nothing_that_only_we_may_ask_is_asked() -> None:
+async def test_a_link_local_address_is_not_checked() -> None:
     outcome = await look(443, host="169.254.169.254", server_name="x")
 
     assert outcome.detail == "not checked: 169.254.169.254 is a link-local address"

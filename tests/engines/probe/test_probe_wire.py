@@ -64,7 +64,7 @@ HTTP = {"kind": "http", "name": "x", "url": "http://x"}
 RESTART = {"name": "x", "kind": "restart", "argv": ["a"]}
 
 
-def test_a_service_survives_json() -> None:
+def test_a_service_survives_serialization() -> None:
     assert {type(check) for check in JELLYFIN.checks} == set(CHECKS)
     assert request.unpack(json.loads(json.dumps(request.pack(JELLYFIN)))) == JELLYFIN
 
@@ -83,7 +83,7 @@ def test_a_service_survives_json() -> None:
         ({"name": "x", "depends_on": [1]}, "Expected `str`"),
     ],
 )
-def test_what_is_no_service_is_refused_in_words(value: object, why: str) -> None:
+def test_an_invalid_service_is_rejected_with_the_reason(value: object, why: str) -> None:
     with pytest.raises(ValueError, match=r"^not a service: ") as caught:
         request.unpack(value)
 
@@ -116,7 +116,7 @@ def test_what_is_no_service_is_refused_in_words(value: object, why: str) -> None
         ({"kind": "disk", "name": "x", "path": "/", "free": 5}, "Expected `object`, got `int`"),
     ],
 )
-def test_what_is_no_check_is_refused_in_words(check: dict[str, object], why: str) -> None:
+def test_an_invalid_check_is_rejected_with_the_reason(check: dict[str, object], why: str) -> None:
     with pytest.raises(ValueError, match=r"^not a service: ") as caught:
         request.unpack({"name": "x", "checks": [check]})
 
@@ -134,14 +134,14 @@ def test_what_is_no_check_is_refused_in_words(check: dict[str, object], why: str
         (RESTART | {"shell": True}, "unknown key 'shell'"),
     ],
 )
-def test_what_is_no_action_is_refused_in_words(action: dict[str, object], why: str) -> None:
+def test_an_invalid_action_is_rejected_with_the_reason(action: dict[str, object], why: str) -> None:
     with pytest.raises(ValueError, match=r"^not a service: ") as caught:
         request.unpack({"name": "x", "actions": [action]})
 
     assert why in str(caught.value)
 
 
-def test_what_is_nested_too_deeply_is_refused_in_words() -> None:
+def test_a_deeply_nested_service_is_rejected() -> None:
     deep: list[object] = []
     for _ in range(100_000):
         deep = [deep]

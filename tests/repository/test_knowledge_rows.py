@@ -189,3 +189,27 @@ async def test_newest_in_project_is_read_from_indexes(db: Database, url: str) ->
             ).fetchall()
             assert index in str(plan)
             assert "TEMP B-TREE" not in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("index", "asked"),
+    [
+        ("idx_acts_undoes", "SELECT id FROM acts WHERE undoes IN (7, 8)"),
+        ("idx_acts_review", "SELECT id FROM acts WHERE review_id = 7"),
+        ("idx_history_session", "SELECT id FROM history WHERE session_id IN (7, 8)"),
+        ("idx_history_review", "SELECT id FROM history WHERE review_id = 7"),
+    ],
+)
+async def test_indexes_hold_only_rows_with_a_number(db: Database, index: str, asked: str) -> None:
+    """A row without a session, a review or an undone act is in no index of that column."""
+    async with writing(db):
+        if db.notifies:
+            await db.execute(sa.text("SET LOCAL enable_seqscan = off"))
+            ddl = "SELECT indexdef AS sql FROM pg_indexes WHERE indexname = '%s'"
+        else:
+            ddl = "SELECT sql FROM sqlite_master WHERE name = '%s'"
+        explain = "EXPLAIN" if db.notifies else "EXPLAIN QUERY PLAN"
+        rows = await db.fetch_all(sa.text(f"{explain} {asked}"))
+        defined = await db.fetch_val(sa.text(ddl % index))
+    assert index in str([dict(row) for row in rows])
+    assert "IS NOT NULL" in defined

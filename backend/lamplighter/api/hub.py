@@ -28,6 +28,9 @@ logger = logging.getLogger(__name__)
 BUFFERED_CHANGES: Final = 2_000
 WAIT_SECONDS: Final = 60.0
 RETRY_SECONDS: Final = 0.5
+PAUSE_SECONDS: Final = 0.02
+"""The time between two reads of the feed: the commits meanwhile need one read."""
+
 RESULTS_EVERY: Final = 1.0
 """How many seconds of check results are one message."""
 
@@ -89,6 +92,7 @@ class Hub:
                 continue
             self._caught_up = True
             self._expect_results()
+            await asyncio.sleep(PAUSE_SECONDS)
             await self._listener.wait(WAIT_SECONDS)
             self._caught_up = False
 

@@ -206,10 +206,11 @@ def test_replay_prints_an_incident_with_a_memory_left_out(run, home: Path) -> No
     assert (found["decision"]["begins"], found["without"]) == ("investigation", None)
 
 
-def fail_once(home: Path) -> None:
+def fail_once(home: Path, detail: str = "") -> None:
     async def record() -> None:
         services, now = load(home / "services.yaml"), clock.now()
-        runs = [CheckRun(service="films", check="tcp", kind="tcp", at=now, state=PointState.FAILED)]
+        about = {"service": "films", "check": "tcp", "kind": "tcp", "detail": detail}
+        runs = [CheckRun(**about, at=now, state=PointState.FAILED)]
         async with Database(sqlite_url(home / "lamplighter.db")) as db:
             await check_runs.record(context(db, now), runs, services)
 
@@ -218,3 +219,27 @@ def fail_once(home: Path) -> None:
 
 def test_separate_reports_an_unknown_incident(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     assert "Incident 7 not found" in run("incidents", "separate", "7").output
+
+
+def test_status_cuts_long_lines_that_the_incident_prints_whole(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    (home / "services.yaml").write_text(SERVICES)
+    fail_once(home, "refused " * 20 + "at last")
+
+    line = run("status").output.splitlines()[0]
+    lines = run("incidents", "show", "1").output.splitlines()
+
+    assert line.startswith("    1  ")
+    assert line.endswith("…")
+    assert line == run("incidents").output.rstrip()
+    assert lines[0].endswith("refused at last")
+    assert lines[2] == "Severity: critical"
+    assert lines[3].endswith("refused at last")
+
+
+def test_a_check_that_has_not_ended_is_no_missing_supervisor(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    (home / "services.yaml").write_text(SERVICES)
+    away = run("checks", "backup").output
+    asyncio.run(lead_and_check(home, "films"))
+
+    assert away == "No results yet. Start the supervisor to run the checks.\n"
+    assert run("checks", "backup").output == "No results yet: no check has ended.\n"

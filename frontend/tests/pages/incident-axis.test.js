@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import "../late-texts.js"
 import { compared, lanesOf, resultSpans, spanOf, treeOf, workWords } from "../../src/pages/incidents/axis.js"
+import { outcomeWords } from "../../src/pages/incidents/page.js"
 import { incidents } from "../../src/pages/incidents/store.js"
 import { NOON, fakeApi } from "../fakes.js"
 
@@ -113,4 +114,9 @@ test("the previous incident is the latest earlier one of the same service", asyn
   assert.equal(store.previous.id, 3)
   const { body } = api.asked.find(({ path }) => path === "/services/db/series")
   assert.equal(body.resolution, "raw")
+})
+
+test("the state of an open incident has the age of the incident, not of the state", () => {
+  const row = { started_at: new Date(NOON).toISOString(), state: "waiting_for_approval" }
+  assert.equal(outcomeWords(row, Date.parse(row.started_at) + 420_000), "waiting for approval, started 7 min ago")
 })

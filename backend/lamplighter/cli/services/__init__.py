@@ -69,7 +69,9 @@ def checks(
         for span in each["aggregates"]:
             click.echo(escape_terminal(f"  {_span(span)}"))
     if not answer["checks"]:
-        click.echo("No results yet. Start the supervisor to run the checks.")
+        away = read("services.status")["supervisor"] == "away"
+        reason = ". Start the supervisor to run the checks." if away else ": no check has ended."
+        click.echo(f"No results yet{reason}")
 
 
 def _head(each: dict[str, Any]) -> str:

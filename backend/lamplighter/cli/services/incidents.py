@@ -1,5 +1,6 @@
 """`lamplighter incidents` and `lamplighter status`: failures, repairs, and requests to you."""
 
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any, Final
@@ -34,7 +35,7 @@ def incidents(
         print_json(items)
         return
     for each in items:
-        _echo(_line(each))
+        _echo_line(_line(each))
     if not items:
         click.echo("There are no incidents." if whole else "There are no open incidents.")
 
@@ -50,12 +51,13 @@ def show(number: int, *, as_json: bool) -> None:
         return
     _echo(f"Incident {incident['id']}, {_state(incident)}: {incident['title']}")
     _echo(f"Services: {', '.join(incident['services'])}")
+    _echo(f"Severity: {incident['severity']}")
     if incident["note"]:
         _echo(f"Note: {incident['note']}")
     for item in incident["timeline"]:
         where = f" {item['service']}" if item["service"] else ""
         words = _in_words(item["text"]) if item["kind"] == "state" else f"{item['text']}"
-        text = shorten(" ".join(words.split()), LINE_CHARS)
+        text = " ".join(words.split())
         _echo(f"  {item['at'][11:19]}  {item['kind'].replace('_', ' ')}{where}  {text}".rstrip())
     for each in incident["memories_learned"]:
         _echo(f"  Learned: {each['text']} (memory {each['id']})")
@@ -185,9 +187,9 @@ def _print_status(summary: Mapping[str, Any], code: int) -> None:
         unchecked = f", {unknown} not checked yet" if unknown else ""
         click.echo(f"{some}{unchecked}; no open incident, nothing needs you.")
     for each in summary["incidents"]:
-        _echo(_line(each))
+        _echo_line(_line(each))
     for each in summary["people"]:
-        _echo(f"Needs you: {each['service']}: {each['reason']}")
+        _echo_line(f"Needs you: {each['service']}: {each['reason']}")
     used = "; its last valid version is used" if services else ""
     for each in summary["problems"]:
         _echo(f"Needs you: {describe_problem(each)}{used}")
@@ -223,3 +225,12 @@ def _in_words(state: str) -> str:
 
 def _echo(text: str) -> None:
     click.echo(escape_terminal(text))
+
+
+def _echo_line(text: str) -> None:
+    """Print one line, cut to the width of the terminal."""
+    try:
+        width = os.get_terminal_size().columns or LINE_CHARS
+    except OSError:
+        width = LINE_CHARS
+    _echo(shorten(text.replace("\n", " "), width))

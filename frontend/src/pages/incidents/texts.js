@@ -12,7 +12,7 @@ export const incidents = {
   merged: "merged into incident {id}",
   repairedBy: "repaired by {action}",
   after: "{outcome} after {time}",
-  since: "{state} for {time}",
+  since: "{state}, started {time} ago",
   also: "also {names}",
   title: "Incident {id}",
   nOpen: { one: "{n} open incident", other: "{n} open incidents" },

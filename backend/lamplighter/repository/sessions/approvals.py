@@ -117,10 +117,10 @@ def waiting_fetch() -> Fetch[dict[int, datetime]]:
     )
 
 
-async def was_denied(db: Database, session_id: int, service: str) -> bool:
-    """Whether a person denied an action of a session on a service."""
+async def was_refused(db: Database, session_id: int, service: str, *states: ApprovalState) -> bool:
+    """Whether an approval of a session for a service ended in one of some states."""
     asked = await of_session(db, session_id)
-    return any(each.state is ApprovalState.DENIED and each.service == service for each in asked)
+    return any(each.state in states and each.service == service for each in asked)
 
 
 async def replacement_of(db: Database, number: int) -> Approval | None:
@@ -197,7 +197,8 @@ async def withdraw(
         chosen.append(approvals.c.id == number)
     if session_id is not None:
         chosen.append(approvals.c.session_id == session_id)
-    values = {"state": ApprovalState.WITHDRAWN, "note": note}
+    at = sa.func.coalesce(approvals.c.decided_at, sa.literal(now, UTCDateTime()))
+    values = {"state": ApprovalState.WITHDRAWN, "note": note, "decided_at": at}
     return await _rows.update(db, chosen, values, now=now)
 
 

@@ -74,6 +74,12 @@ async def handled_at(db: Database, service: str) -> datetime | None:
     return max((each.closed_at for each in held if each.closed_at), default=None)
 
 
+async def closed_after(db: Database, start: datetime) -> list[Escalation]:
+    """Return the escalations to a person that were closed since a time, oldest first."""
+    query = sa.select(escalations).where(escalations.c.closed_at >= start)
+    return await _fetch(db, query.order_by(escalations.c.id))
+
+
 async def unfinished(db: Database) -> list[Escalation]:
     """Return the open escalations, oldest first."""
     states = (EscalationState.OPEN, EscalationState.ACCEPTED)
@@ -140,14 +146,17 @@ async def get(db: Database, number: int) -> Escalation | None:
     return found[0] if found else None
 
 
-async def close(db: Database, service: str, *, why: str, now: datetime) -> list[Escalation]:
-    """Close escalations to a person for a service that is healthy again or marked as handled."""
+async def close(
+    db: Database, service: str, *, why: str, but: int | None = None, now: datetime
+) -> list[Escalation]:
+    """Close escalations to a person for a service, except those of the session `but`."""
     waiting = escalations.c.state == EscalationState.PERSON
     held = await _fetch(db, sa.select(escalations).where(waiting))
     numbers = [
         each.id
         for each in held
         if normalize_service_name(each.service) == normalize_service_name(service)
+        and each.session_id != but
     ]
     if not numbers:
         return []

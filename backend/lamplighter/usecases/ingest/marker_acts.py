@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from lamplighter.domain.actions.approval import ApprovalState
 from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.memory.memory import LONG_MARKER_CHARS, Candidate, Category
@@ -25,7 +26,7 @@ from lamplighter.domain.text import format_time, one_line, shorten
 from lamplighter.repository import Database
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.services import checks, cooldowns, events
-from lamplighter.repository.sessions import approvals, escalations
+from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.usecases.ingest.context import IngestContext, IngestResult
 from lamplighter.usecases.memory.remember import remember
 from lamplighter.usecases.services import act
@@ -50,8 +51,12 @@ async def find_pending_request(
 
     A service that was escalated to this session continues: its parent session was checked already.
     A failure of a check that passed at the time of the request, and since, is a new failure.
+    A session that is being stopped escalates nothing.
     """
     db, session = ingest.db, ingest.session
+    current = await sessions.get(db, session.id)
+    if current is not None and current.stop_requested_at is not None:
+        return PendingRequest(current.stop_requested_at, "its session is being stopped")
     own = ingest.services.find(service) or Service(name=service)
     handed = session.parent_id is not None and normalize_service_name(service) in map(
         normalize_service_name, session.services or ()
@@ -200,7 +205,7 @@ async def _escalate(
         await _suppress_escalation(ingest, before, service, reason, result, now=now)
         return
     last = session.next_tier > min(ingest.active.max_tier, MAX_TIER) and not session.dry_run
-    last = last or await approvals.was_denied(ingest.db, session.id, service)
+    last = last or await approvals.was_refused(ingest.db, session.id, service, ApprovalState.DENIED)
     pending = await escalations.needs_person(ingest.db, session.id, service)
     await escalations.insert(
         ingest.db,

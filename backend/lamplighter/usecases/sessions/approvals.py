@@ -30,11 +30,11 @@ from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.services import cooldowns, events, incidents
-from lamplighter.repository.sessions import approvals, sessions
+from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.access.recording import record_act as noted
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services import act, notify
+from lamplighter.usecases.services import act, notify, session_outcomes
 from lamplighter.usecases.sessions import parking
 
 MAX_EDITS: Final = 100
@@ -92,6 +92,7 @@ async def _ask(
         expires_at=before.expires_at if before and agreed else expires_at,
         now=now,
     )
+    await _end_earlier_requests(db, approval, now=now)
     if before and agreed:
         return await _approve_again(db, approval, before, now=now)
     text, body = f"Waiting for approval: {request}.", describe_request(approval, now=now)
@@ -101,6 +102,13 @@ async def _ask(
         await notify.enqueue(db, NoticeKind.APPROVAL, Level.WARNING, text, body, now=now, **about)
     await _record_event(db, Level.WARNING, text, request, session, now=now)
     return approval
+
+
+async def _end_earlier_requests(db: Database, approval: Approval, *, now: datetime) -> None:
+    """Close the requests to a person that earlier sessions left: this approval replaces them."""
+    why, session_id = f"approval {approval.id} was requested", approval.session_id
+    closed = await escalations.close(db, approval.service, why=why, but=session_id, now=now)
+    await session_outcomes.refresh(db, [each.session_id for each in closed], now=now)
 
 
 async def _interrupted(
@@ -244,7 +252,8 @@ async def expire(db: Database, number: int, *, now: datetime) -> Approval:
     """Expire an approval without a decision; a decision made just now remains."""
     async with writing(db):
         states = ApprovalState.OPEN, ApprovalState.EXPIRED
-        return await approvals.change_state(db, number, *states, now=now) or await get(db, number)
+        expired = await approvals.change_state(db, number, *states, decided_at=now, now=now)
+        return expired or await get(db, number)
 
 
 async def withdraw(db: Database, number: int, note: str, *, now: datetime) -> None:

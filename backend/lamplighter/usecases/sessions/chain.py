@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from lamplighter.domain.actions.approval import ApprovalState
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.learning.changes import BEFORE
@@ -271,7 +272,9 @@ async def services_waiting(
         free = [each for each in used[service.name] if each.action in kinds]
         retry = free and by_service[normalize_service_name(service.name)].why != rules.NO_ACTION
         again = act.first_free_at(free) if retry else at + ASK_AGAIN_AFTER
-        if await approvals.was_denied(db, by, service.name) or (full and _needs_approval(service)):
+        if await approvals.was_refused(db, by, service.name, ApprovalState.DENIED) or (
+            full and _needs_approval(service)
+        ):
             again = at + ASK_AGAIN_AFTER
         if again is not None and now < again:
             waiting[service.name] = WaitingService(at, again)

@@ -4,23 +4,24 @@ from datetime import UTC, datetime, timedelta
 
 from lamplighter.domain.actions.approval import ApprovalState
 from lamplighter.domain.limits import MAX_TIER
-from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database
-from lamplighter.repository.services import checks, events
+from lamplighter.repository.services import checks
 from lamplighter.repository.sessions import approvals, sessions
+from lamplighter.usecases.services.incidents import closing
 
 
 async def services_in_use(db: Database, *, but: int) -> dict[str, datetime]:
     """Return the services that earlier sessions are working on, folded, with the start of waiting.
 
-    Services that their session has seen healthy are left out.
+    Services that their session has seen healthy are left out, and sessions that are being stopped.
     """
     parked: dict[str, datetime] = {}
     for session in await sessions.running(db):
-        if session.id < but and session.tier == MAX_TIER:
+        works = session.tier == MAX_TIER and session.stop_requested_at is None
+        if session.id < but and works:
             asked = await approvals.of_session(db, session.id)
             since = min((each.created_at for each in asked), default=session.started_at)
             names = session.services or tuple(each.service for each in asked)
@@ -49,18 +50,7 @@ async def withdraw_recovered(
     )
     for each in await approvals.open_for_service(db, service):
         if since is not None and each.created_at <= since:
-            note = f"{service} is healthy again"
-            await approvals.withdraw(db, note, number=each.id, now=now)
-            await events.insert(
-                db,
-                Level.INFO,
-                f"Approval of {each.wish} withdrawn: {note}.",
-                service=service,
-                session_id=each.session_id,
-                tier=each.tier,
-                source="supervisor",
-                now=now,
-            )
+            await closing.withdraw(db, [each], closing.healthy_again(service), now=now)
 
 
 async def time_waited(db: Database, session_id: int) -> timedelta:

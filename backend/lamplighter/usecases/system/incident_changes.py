@@ -103,7 +103,7 @@ async def _acknowledge(
 async def _resolve(
     db: Database, incident: Incident, outcome: IncidentOutcome, *, now: datetime
 ) -> Incident:
-    """Resolve an incident; its services no longer need a person."""
+    """Resolve an incident; its services no longer need a person, nor its actions an approval."""
     _ensure_open(incident)
     if outcome not in BY_HAND:
         raise Invalid(InvalidField("outcome", f"must be one of {', '.join(BY_HAND)}"))
@@ -114,6 +114,7 @@ async def _resolve(
             await session_outcomes.refresh(db, [one.session_id for one in closed], now=now)
     if why:
         await incidents.update(db, incident.id, moved={"why": why}, now=now)
+    await closing.stop_waiting(db, incident, now=now)
     return await closing.close(db, incident, outcome, now=now)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
+from lamplighter.domain.actions.approval import Approval, ApprovalState
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
@@ -21,8 +22,9 @@ from lamplighter.domain.services.notice import INCIDENT_LINK, NoticeKind
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.session import RequestState
 from lamplighter.repository import Database
-from lamplighter.repository.services import cooldowns, incidents, notices
-from lamplighter.repository.sessions import escalations, requests, sessions
+from lamplighter.repository.services import cooldowns, events, incidents, notices
+from lamplighter.repository.sessions import approvals, escalations, requests, sessions
+from lamplighter.usecases.services import session_outcomes
 
 SHARED_USES: Final = 10
 
@@ -40,7 +42,53 @@ async def recover(
     await incidents.update_members(db, incident.id, recovered, recovered_at=now)
     for name in sorted(recovered):
         await incidents.add_entry(db, incident.id, EntryKind.RECOVERED, service=name, now=now)
+        await withdraw(db, await approvals.open_for_service(db, name), healthy_again(name), now=now)
+        await _end_refusal(db, name, now=now)
     return await close_if_over(db, incident, now=now)
+
+
+def healthy_again(service: str) -> str:
+    """Return why an approval of a recovered service is withdrawn."""
+    return f"{service} is healthy again"
+
+
+async def withdraw(db: Database, waiting: Iterable[Approval], note: str, *, now: datetime) -> None:
+    """Withdraw open approvals, with an event for each of them."""
+    for each in waiting:
+        await approvals.withdraw(db, note, number=each.id, now=now)
+        text = f"Approval of {each.wish} withdrawn: {note}."
+        await events.insert(
+            db,
+            Level.INFO,
+            text,
+            service=each.service,
+            session_id=each.session_id,
+            tier=each.tier,
+            source="supervisor",
+            now=now,
+        )
+
+
+async def _end_refusal(db: Database, service: str, *, now: datetime) -> None:
+    """Close the request to a person that followed a denial or an expiry.
+
+    If the recovered service fails again, its approval is requested again.
+    """
+    refusals = (ApprovalState.DENIED, ApprovalState.EXPIRED)
+    for each in await escalations.open_for_people(db):
+        same = normalize_service_name(each.service) == normalize_service_name(service)
+        if same and await approvals.was_refused(db, each.session_id, each.service, *refusals):
+            closed = await escalations.close(db, service, why="recovered", now=now)
+            await session_outcomes.refresh(db, [one.session_id for one in closed], now=now)
+
+
+async def stop_waiting(db: Database, incident: Incident, *, now: datetime) -> None:
+    """Withdraw the approvals of an incident that a person closes, and stop their sessions."""
+    for number in await link_sessions(db, incident):
+        waiting = [each for each in await approvals.of_session(db, number) if each.living]
+        await withdraw(db, waiting, f"incident {incident.id} was closed", now=now)
+        if waiting:
+            await sessions.request_stop(db, number, now=now)
 
 
 async def close_if_over(db: Database, incident: Incident, *, now: datetime) -> Incident:

@@ -19,10 +19,11 @@ from lamplighter.repository.memory import exposures, history, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.services import cooldowns, events, incidents
 from lamplighter.repository.services.events import EventSelection
-from lamplighter.repository.sessions import approvals, sessions
+from lamplighter.repository.sessions import approvals, escalations, sessions
 
 MAX_EVENTS: Final = 500
 MAX_MEMORIES: Final = 200
+_REASONS: Final = {escalations.HANDLED: "marked as handled"}
 WEEK, MONTH = timedelta(days=7), timedelta(days=30)
 
 
@@ -95,6 +96,7 @@ async def _timeline(db: Database, incident: Incident, own: list[Session]) -> lis
             for item in await _event_items(db, EventSelection(session=session.id))
             if item.service is None or _concerns(incident, session, item.service)
         ]
+    items += await _closed_requests(db, incident)
     for name in incident.services:
         chosen = EventSelection(service=name, since=incident.started_at, until=incident.resolved_at)
         items += [
@@ -150,7 +152,25 @@ def _approval_items(each: Approval) -> Iterable[TimelineItem]:
     )
     yield item
     if each.state is not ApprovalState.OPEN and each.decided_at:
-        yield replace(item, at=each.decided_at, text=f"{each.wish}: {each.state}")
+        note = f": {each.note}" if each.note else ""
+        yield replace(item, at=each.decided_at, text=f"{each.wish}: {each.became}{note}")
+
+
+async def _closed_requests(db: Database, incident: Incident) -> list[TimelineItem]:
+    """Return when the requests to a person for the services of an incident were closed, and why."""
+    return [
+        TimelineItem(
+            at=each.closed_at,
+            kind="event",
+            service=each.service,
+            text=f"No longer needs a person: {_REASONS.get(each.why, each.why)}",
+            session_id=each.session_id,
+        )
+        for each in await escalations.closed_after(db, incident.started_at)
+        if each.closed_at
+        and each.closed_at <= (incident.resolved_at or each.closed_at)
+        and is_member(incident, each.service)
+    ]
 
 
 async def _event_items(db: Database, chosen: EventSelection) -> list[TimelineItem]:

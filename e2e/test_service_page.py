@@ -133,7 +133,7 @@ def test_an_incident_has_one_timeline_next_to_that_of_the_previous_one(
             app.post("/api/v1/incidents/1", closed, method="PATCH")
     page.goto(f"{app.url}/incidents/2")
 
-    axis = page.get_by_role("img", name="Latency of postgres and timeline: open for")
+    axis = page.get_by_role("img", name="Latency of postgres and timeline: open, started")
     expect(axis).to_contain_text("Failing")
     axis.focus()
     page.keyboard.press("ArrowLeft")

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from app import App
 from test_no_jump import WIDTHS
 from test_phone import picture
-from test_round import SHIFTS
+from test_round import SHIFTS, looked_at
 
 COUNT = 12
 
@@ -80,6 +80,9 @@ def test_an_outage_does_not_move_the_overview(
     incidents.get_by_role("button", name="Expand").click()
     expect(incidents.get_by_role("listitem")).to_have_count(5)
     picture(page, f"overview-{width}-expanded")
+    assert not looked_at(page, f"outage {width}")
+    page.emulate_media(color_scheme="dark")
+    picture(page, f"overview-{width}-dark")
     incidents.get_by_role("link", name=f"{COUNT - 5} more incidents").click()
     expect(page).to_have_url(f"{app.url}/incidents?state=open")
 

@@ -3510,7 +3510,8 @@ export interface components {
          * OverviewOut
          * @description The overall status; `people` lists the services that wait for a person.
          *
-         *         `outcomes` are the last sessions that acted or requested an action.
+         *         `outcomes` are the last sessions that acted or requested an action. `incidents` are the five
+         *         most urgent open incidents, by severity, then age; `open_incidents` counts all by severity.
          */
         OverviewOut: {
             /** @enum {unknown} */
@@ -3534,6 +3535,9 @@ export interface components {
             pages: components["schemas"]["OpenCountOut"];
             approvals: components["schemas"]["OpenCountOut"];
             incidents: components["schemas"]["IncidentOut"][];
+            open_incidents: {
+                [key: string]: number;
+            };
             repaired: components["schemas"]["IncidentOut"][];
             run: components["schemas"]["RunsOut"];
             spending: components["schemas"]["SpendingOut"];

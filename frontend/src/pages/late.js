@@ -27,6 +27,7 @@ import { log } from "../log/store.js"
 import { memoryHealth } from "./health/memory.js"
 import { alerts, notices } from "./health/deliveries.js"
 import { incidentsPage } from "./incidents/page.js"
+import { incidentList } from "./incidents/list.js"
 import { incidents } from "./incidents/store.js"
 import { density } from "./events/density.js"
 import { eventGroups } from "./events/event-groups.js"
@@ -222,11 +223,19 @@ function ofGraph({ add, api, feed, router, confirm, toasts, journal }) {
 }
 
 /** @param {any} dependencies */
-function ofIncidents({ add, api, feed, confirm, toasts, journal }) {
+function ofIncidents({ Alpine, add, api, feed, confirm, toasts, journal }) {
+  const list = add("incidentList", incidentList({ api, feed }))
   const store = add("incidents", incidents({ api, confirm, toasts, journal }))
+  feed.on("incident", (/** @type {Change} */ change) => list.follow(change))
   for (const entity of ["incident", "session", "event", "approval"]) feed.on(entity, () => store.follow())
+  Alpine.effect(() => list.waiting.length && toasts.announce(list.pill, "incidents"))
   journal.onUndone((/** @type {{action: string}} */ { action }) => action === "incident" && store.here && store.load())
-  return store
+  return {
+    visit: (/** @type {URLSearchParams} */ params, /** @type {number | null} */ id) =>
+      Promise.all([store.visit(id), id === null && list.visit(params)]),
+    exit: () => store.exit(),
+    load: () => (store.id === null ? list.load() : store.load()),
+  }
 }
 
 /** @param {any} dependencies */

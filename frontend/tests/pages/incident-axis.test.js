@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import "../late-texts.js"
 import { compared, lanesOf, resultSpans, spanOf, treeOf, workWords } from "../../src/pages/incidents/axis.js"
-import { outcomeWords } from "../../src/pages/incidents/page.js"
+import { outcomeWords, stateWords } from "../../src/pages/incidents/page.js"
 import { incidents } from "../../src/pages/incidents/store.js"
 import { NOON, fakeApi } from "../fakes.js"
 
@@ -109,7 +109,7 @@ test("the previous incident is the latest earlier one of the same service", asyn
   })
   const store = incidents({ api, confirm: null, toasts: null, now: () => NOON })
 
-  await store.visit(new URLSearchParams(), 7)
+  await store.visit(7)
 
   assert.equal(store.previous.id, 3)
   const { body } = api.asked.find(({ path }) => path === "/services/db/series")
@@ -119,4 +119,5 @@ test("the previous incident is the latest earlier one of the same service", asyn
 test("the state of an open incident has the age of the incident, not of the state", () => {
   const row = { started_at: new Date(NOON).toISOString(), state: "waiting_for_approval" }
   assert.equal(outcomeWords(row, Date.parse(row.started_at) + 420_000), "waiting for approval, started 7 min ago")
+  assert.equal(stateWords(row, NOON), "waiting for approval")
 })

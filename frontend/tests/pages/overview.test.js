@@ -13,6 +13,8 @@ const named = (name, state, more = {}) => ({
 const learned = (id, changes = {}) => ({ cause: "learned", before: null, after: 0.7, memory: { id }, ...changes })
 const SERVICES = [named("a", "ok"), named("b", "failing"), named("c", "warning")]
 const STATE = {
+  incidents: [],
+  open_incidents: {},
   state: "failing",
   services: SERVICES,
   people: [],

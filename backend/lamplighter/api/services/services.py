@@ -198,6 +198,7 @@ def _overview(
         "pages": _open_count(summary.pages),
         "approvals": _open_count(summary.approvals),
         "incidents": [as_incident(each) for each in summary.incidents],
+        "open_incidents": summary.open_incidents,
         "repaired": [as_incident(each) for each in summary.repaired],
         "run": _sessions_out(summary.run),
     }

@@ -26,6 +26,7 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Status
 
 State = Literal["ok", "warning", "failing", "unknown"]
+Severity = Literal["info", "warning", "critical"]
 ConfidenceCause = Literal["learned", "reinforced", "contradicted", "faded"]
 TierName = Literal["1", "2", "3"]
 
@@ -302,7 +303,8 @@ class RunsOut(Struct):
 class OverviewOut(Struct):
     """The overall status; `people` lists the services that wait for a person.
 
-    `outcomes` are the last sessions that acted or requested an action.
+    `outcomes` are the last sessions that acted or requested an action. `incidents` are the five
+    most urgent open incidents, by severity, then age; `open_incidents` counts all by severity.
     """
 
     state: State
@@ -323,6 +325,7 @@ class OverviewOut(Struct):
     pages: OpenCountOut
     approvals: OpenCountOut
     incidents: list[IncidentOut]
+    open_incidents: dict[Severity, int]
     repaired: list[IncidentOut]
     run: RunsOut
     spending: SpendingOut

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
     EntryKind,
     Incident,
@@ -40,6 +41,18 @@ from lamplighter.repository.store.tables import (
 ENTITY: Final = "incident"
 _LIVE: Final = Statement(
     sa.select(incidents).where(incidents.c.resolved_at.is_(None)).order_by(incidents.c.id)
+)
+_MOST_URGENT: Final = Statement(
+    sa.select(incidents)
+    .where(incidents.c.resolved_at.is_(None))
+    .order_by(sa.case({each: -each.rank for each in Level}, value=incidents.c.severity))
+    .order_by(incidents.c.started_at, incidents.c.id)
+    .limit(sa.bindparam("most"))
+)
+_OPEN_BY_SEVERITY: Final = Statement(
+    sa.select(incidents.c.severity, sa.func.count().label("count"))
+    .where(incidents.c.resolved_at.is_(None))
+    .group_by(incidents.c.severity)
 )
 
 
@@ -82,12 +95,20 @@ async def get(db: Database, incident_id: int) -> Incident | None:
 
 async def live(db: Database) -> list[Incident]:
     """Return the open incidents, oldest first."""
-    return await db.fetch(live_fetch())
+    return [_incident(row) for row in await db.fetch_all(_LIVE())]
 
 
-def live_fetch() -> Fetch[list[Incident]]:
-    """Build the fetch of the open incidents, oldest first."""
-    return fetch_list(_LIVE(), _incident)
+def urgent_fetch(*, limit: int) -> Fetch[tuple[list[Incident], dict[Level, int]]]:
+    """Build the fetch of the most urgent open incidents, and of the number by severity.
+
+    The most severe are first, then the oldest.
+    """
+
+    def read(found: Sequence[Sequence[Any]]) -> tuple[list[Incident], dict[Level, int]]:
+        counts = {Level(row["severity"]): row["count"] for row in found[1]}
+        return [_incident(row) for row in found[0]], counts
+
+    return Fetch([_MOST_URGENT(most=limit), _OPEN_BY_SEVERITY()], read)
 
 
 _UNLEARNED: Final = Statement(

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from lamplighter.domain.services.checks.silence import Silence
 from lamplighter.domain.services.cooldown import CooldownStatus, statuses_of
+from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.series import CheckSeries, PointState
@@ -30,6 +31,7 @@ from lamplighter.usecases.sessions.statistics import DAYS, RunStatistics, first_
 MAX_CHANGES: Final = 5
 MAX_OUTCOMES: Final = 3
 MAX_REPAIRED: Final = 10
+MAX_INCIDENTS: Final = 5
 ACTED: Final = (
     OutcomeState.REPAIRED,
     OutcomeState.REFUSED,
@@ -86,7 +88,7 @@ class ServiceCondition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemOverview:
-    """Status of everything."""
+    """Status of everything; `incidents` are the most urgent of the open ones."""
 
     conditions: tuple[ServiceCondition, ...]
     leader: Leader | None
@@ -100,6 +102,7 @@ class SystemOverview:
     approvals: tuple[int, datetime | None]
     pages: tuple[int, datetime | None]
     incidents: tuple[Incident, ...]
+    open_incidents: Mapping[Level, int]
     repaired: tuple[Incident, ...]
 
     @property
@@ -131,7 +134,7 @@ async def overview(
         queued,
         people,
         pending,
-        live,
+        (urgent, open_incidents),
         repaired,
         pages,
         *rest,
@@ -152,7 +155,8 @@ async def overview(
         run=summarize_runs(activity.days, now=now),
         approvals=pending,
         pages=(0, None) if project is not None else pages,
-        incidents=tuple(live),
+        incidents=tuple(urgent),
+        open_incidents=open_incidents,
         repaired=tuple(repaired),
     )
 
@@ -172,7 +176,7 @@ def _system_fetches(
         statistics.queued_fetch(),
         escalations.people_fetch(),
         approvals.count_open_fetch(now),
-        incidents.live_fetch(),
+        incidents.urgent_fetch(limit=MAX_INCIDENTS),
         incidents.repaired(since=recent, limit=MAX_REPAIRED),
         reviews.waiting_pages_fetch(home),
     ]

@@ -1,4 +1,5 @@
 import { focusOn } from "../../shared/browser/focus.js"
+import { revealIn } from "../../shared/directives/rows.js"
 import { clockSeconds, exact, span } from "../../shared/format/format.js"
 import { costWords } from "../../shared/format/spending.js"
 import { msWords } from "../service/page.js"
@@ -29,6 +30,11 @@ export function outcomeWords(row, now) {
   return t("incidents.after", { outcome, time })
 }
 
+/** The outcome of an incident, or the name of its state beside its age. @param {Incident} row @param {number} now */
+export function stateWords(row, now) {
+  return row.state === "resolved" ? outcomeWords(row, now) : label(row.state)
+}
+
 /** The kind of the outcome, which selects the icon. @param {Incident} row */
 export function outcomeKind({ state, outcome }) {
   return state === "resolved" && outcome === "unresolved" ? "stopped" : (KINDS[state] ?? "failing")
@@ -46,9 +52,16 @@ const hasFailures = (/** @type {{failures: number}} */ aggregate) => aggregate.f
 /** @param {(name: string) => any} store */
 export function incidentsPage(store) {
   const incidents = store("incidents")
+  const list = store("incidentList")
   const clock = store("clock")
   return {
     outcome: (/** @type {Incident} */ row) => outcomeWords(row, clock.now),
+    state: (/** @type {Incident} */ row) => stateWords(row, clock.now),
+    /** The list, or the incident of the page. */
+    part: () => (incidents.id === null ? list : incidents),
+    /** @param {Incident} row */
+    rowClass: ({ id }) => ({ "is-fresh": list.fresh[id] }),
+    reveal: () => revealIn(list),
     kind: outcomeKind,
     icon: outcomeIcon,
 
@@ -59,7 +72,7 @@ export function incidentsPage(store) {
     },
 
     openWords() {
-      const n = incidents.rows.filter((/** @type {Incident} */ { state }) => state !== "resolved").length
+      const n = list.openCount
       return n ? t("incidents.nOpen", { n }) : t("incidents.noneOpen")
     },
 
@@ -94,7 +107,6 @@ export function incidentsPage(store) {
     },
     previousName: () => (incidents.previous ? t("incidents.title", { id: String(incidents.previous.id) }) : ""),
 
-    empty: () => incidents.phase === "ready" && incidents.id === null && incidents.rows.length === 0,
     second: (/** @type {TimelineItem} */ { at }) => second(at),
     name: () => t("incidents.title", { id: String(incidents.id) }),
     live: () => incidents.one?.state !== "resolved",

@@ -9,15 +9,12 @@ const RAW_MS = 47 * 3_600_000
 const MOST_RAW_MS = 6 * 3_600_000
 
 /**
- * Incidents: the list, or one with its details. Both are reloaded when the feed reports a change.
+ * One incident with its details; it is reloaded when the feed reports a change.
  * @param {{api: Api, confirm: any, toasts: any, journal?: any, later?: any, now?: () => number}} dependencies
  */
 export function incidents({ api, confirm, toasts, journal, later, now = Date.now }) {
   let lastRequestId = 0
   return {
-    rows: /** @type {Incident[]} */ ([]),
-    next: /** @type {string | null} */ (null),
-    which: "",
     id: /** @type {number | null} */ (null),
     one: /** @type {IncidentDetail | null} */ (null),
     /** The results of the root cause during the incident, by check. */
@@ -34,15 +31,14 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
     busy: false,
     again: /** @type {() => void} */ (() => {}),
 
-    /** @param {URLSearchParams} params @param {number | null} id */
-    visit(params, id) {
-      const state = params.get("state") ?? ""
-      if (id !== this.id || state !== this.which || !this.here)
+    /** @param {number | null} id */
+    visit(id) {
+      if (id !== this.id || !this.here)
         Object.assign(this, {
           ...{ one: null, series: null, previous: undefined, phase: "loading", problem: "", draft: "" },
           ...{ targets: null, into: "" },
         })
-      Object.assign(this, { id, which: ["open", "resolved"].includes(state) ? state : "", here: true })
+      Object.assign(this, { id, here: true })
       this.again = throttle(() => this.here && this.load(), { later, now })
       return this.load()
     },
@@ -56,30 +52,10 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
       if (this.here) this.again()
     },
 
-    load() {
-      return this.id === null ? this.loadList() : this.loadOne(this.id)
-    },
-
-    async loadList() {
+    async load() {
+      const { id } = this
       const requestId = ++lastRequestId
-      try {
-        const page = await api.get("/incidents", { state: this.which, limit: Math.max(PAGE, this.rows.length) })
-        if (requestId === lastRequestId)
-          Object.assign(this, { rows: page.items, next: page.next, phase: "ready", problem: "" })
-      } catch (problem) {
-        if (requestId === lastRequestId) this.failed(/** @type {Problem} */ (problem), this.rows.length > 0)
-      }
-    },
-
-    async more() {
-      const requestId = lastRequestId
-      const page = await api.get("/incidents", { state: this.which, limit: PAGE, cursor: this.next })
-      if (requestId === lastRequestId) Object.assign(this, { rows: [...this.rows, ...page.items], next: page.next })
-    },
-
-    /** @param {number} id */
-    async loadOne(id) {
-      const requestId = ++lastRequestId
+      if (id === null) return
       try {
         const incident = await api.get(`/incidents/${id}`)
         if (requestId !== lastRequestId) return
@@ -89,7 +65,7 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
         if (!this.one) this.draft = incident.note
         Object.assign(this, { one: incident, phase: "ready", problem: "" })
       } catch (problem) {
-        if (requestId === lastRequestId) this.failed(/** @type {Problem} */ (problem), this.one !== null)
+        if (requestId === lastRequestId) this.failed(/** @type {Problem} */ (problem))
       }
     },
 
@@ -122,10 +98,10 @@ export function incidents({ api, confirm, toasts, journal, later, now = Date.now
       if (this.id === id) this.previous = previous
     },
 
-    /** Earlier data remains visible. @param {Problem} problem @param {boolean} hasData */
-    failed(problem, hasData) {
+    /** Earlier data remains visible. @param {Problem} problem */
+    failed(problem) {
       this.problem = problem.message
-      if (!hasData) this.phase = problem.status === 404 ? "missing" : "failed"
+      if (!this.one) this.phase = problem.status === 404 ? "missing" : "failed"
     },
 
     acknowledge() {

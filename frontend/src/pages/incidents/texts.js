@@ -15,6 +15,7 @@ export const incidents = {
   since: "{state}, started {time} ago",
   also: "also {names}",
   title: "Incident {id}",
+  fresh: { one: "{n} new incident", other: "{n} new incidents" },
   nOpen: { one: "{n} open incident", other: "{n} open incidents" },
   noneOpen: "No open incident.",
   failures: { one: "failed once", other: "failed {n} times" },

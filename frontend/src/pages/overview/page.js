@@ -21,7 +21,6 @@ export function overviewPage(store) {
 
     /** The latest sessions with actions, executed or only proposed. */
     outcomes: () => overview.state?.outcomes ?? [],
-    incidents: () => overview.state?.incidents ?? [],
     incidentState: (/** @type {{state: string}} */ { state }) =>
       state === "needs_person" ? t("overview.needsYou") : state.replaceAll("_", " "),
     repaired: () => overview.state?.repaired ?? [],

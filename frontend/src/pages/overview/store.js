@@ -2,6 +2,7 @@ import { momentOf, timeAgo, until } from "../../shared/format/format.js"
 import { throttle } from "../../shared/browser/throttle.js"
 import { sentence } from "../../shared/format/status.js"
 import { costWords, dayWords, figuresOf, gathered, learnedGroups, tiersOf, turnsWords } from "./figures.js"
+import { openIncidents } from "./open-incidents.js"
 import { t } from "../../shared/texts/index.js"
 
 const WORST_FIRST = ["failing", "warning", "unknown", "ok"]
@@ -71,9 +72,11 @@ export function overview({
     beat: 0,
     stripsAt: 0,
     filter: "",
+    incidents: openIncidents(),
 
     visit() {
       this.here = true
+      this.incidents.places = 0
       visit.touch()
       reloadSoon = throttle(() => this.here && this.load(), { later, now })
       this.load()
@@ -110,6 +113,7 @@ export function overview({
     /** @param {OverviewState} state @param {Time | null} since */
     take(state, since) {
       this.state = state
+      this.incidents.take(state)
       this.services = this.held ? inPlace(state.services, this.services) : inOrder(state.services)
       if (since !== this.since) this.closeAll()
       this.since = since

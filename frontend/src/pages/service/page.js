@@ -3,7 +3,7 @@ import { exact, momentOf, percentWords } from "../../shared/format/format.js"
 import { freeWords, slotWords } from "../../shared/format/status.js"
 import { t } from "../../shared/texts/index.js"
 import { withoutWords } from "../audit/page.js"
-import { outcomeIcon, outcomeKind, outcomeWords } from "../incidents/page.js"
+import { outcomeIcon, outcomeKind, stateWords } from "../incidents/page.js"
 import { copy } from "../../shared/browser/clipboard.js"
 import { PERIODS } from "./store.js"
 
@@ -124,7 +124,7 @@ export function servicePage(store) {
       return [kind + until, silence.reason].filter(Boolean).join(": ")
     },
 
-    outcome: (/** @type {Incident} */ incident) => outcomeWords(incident, clock.now),
+    outcome: (/** @type {Incident} */ incident) => stateWords(incident, clock.now),
     kind: outcomeKind,
     icon: outcomeIcon,
 

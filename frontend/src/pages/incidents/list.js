@@ -1,0 +1,46 @@
+import { t } from "../../shared/texts/index.js"
+import { extend, liveList } from "../../shared/stores/list.js"
+
+/**
+ * The incidents, newest first. The state of the filter is "open", "resolved" or all.
+ * @param {{api: Api, feed: Feed, later?: (run: () => void, ms: number) => any}} dependencies
+ */
+export function incidentList({ api, feed, later = setTimeout }) {
+  let which = ""
+  const list = liveList({
+    api,
+    feed,
+    later,
+    path: "/incidents",
+    entity: "incident",
+    query: () => ({ state: which, limit: 50 }),
+    matches: (/** @type {Incident} */ { state }) => !which || (state === "resolved") === (which === "resolved"),
+    compare: (a, b) => b.id - a.id,
+  })
+  return extend(list, {
+    which: "",
+
+    /** @param {URLSearchParams} params */
+    visit(params) {
+      const state = params.get("state") ?? ""
+      which = ["open", "resolved"].includes(state) ? state : ""
+      if (which !== this.which) Object.assign(this, { rows: [], phase: "loading" })
+      this.which = which
+      return this.load()
+    },
+
+    /** @param {Change} change */
+    follow(change) {
+      if (this.phase === "ready") this.apply(change)
+    },
+
+    get pill() {
+      return t("incidents.fresh", { n: this.waiting.length })
+    },
+
+    /** The number of open incidents, as far as they are loaded. */
+    get openCount() {
+      return [...this.rows, ...this.waiting].filter(({ state }) => state !== "resolved").length
+    },
+  })
+}

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import "../late-texts.js"
+import { incidentList } from "../../src/pages/incidents/list.js"
+import { change, fakeApi, fakeFeed, fakeTimers } from "../fakes.js"
+
+const incident = (id, state = "open", version = 1) => ({ id, state, version, title: `n${id}: tcp` })
+const ids = (rows) => rows.map(({ id }) => id)
+
+async function opened(address = "", items = [incident(1)]) {
+  const api = fakeApi({ "/incidents": { items, next: null, seq: 1 } })
+  const timers = fakeTimers()
+  const list = incidentList({ api, feed: fakeFeed(), later: timers.setTimeout })
+  await list.visit(new URLSearchParams(address))
+  return { list, api, timers }
+}
+
+test("under the pointer, new incidents are announced and move no row", async () => {
+  const { list } = await opened()
+  list.hold()
+
+  for (const id of [2, 3, 4]) list.follow(change("created", incident(id), id, "incident"))
+
+  assert.deepEqual([ids(list.rows), list.pill, list.openCount], [[1], "3 new incidents", 4])
+  list.reveal()
+  assert.deepEqual(ids(list.rows), [4, 3, 2, 1])
+})
+
+test("at rest, many incidents at once are announced", async () => {
+  const { list, timers } = await opened()
+
+  for (let id = 2; id <= 50; id += 1) list.follow(change("created", incident(id), id, "incident"))
+  await timers.ring()
+
+  assert.deepEqual([ids(list.rows), list.pill], [[2, 1], "48 new incidents"])
+})
+
+test("a resolved incident stays in its row", async () => {
+  const { list, api } = await opened("state=open")
+
+  list.follow(change("updated", incident(1, "resolved", 2), 2, "incident"))
+
+  assert.deepEqual([list.rows[0].state, list.openCount, api.asked[0].body.state], ["resolved", 0, "open"])
+})
+
+test("the list of open incidents does not take a resolved one", async () => {
+  const { list } = await opened("state=open")
+
+  list.follow(change("updated", incident(2, "resolved", 2), 2, "incident"))
+
+  assert.deepEqual(ids(list.rows), [1])
+})

@@ -19,12 +19,11 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def notice(number: int, title: str, level: Level = Level.CRITICAL, **more: object) -> Notice:
-    given = {"kind": NoticeKind.EVENT, "body": "", "service": None} | more
+    given = {"kind": NoticeKind.EVENT, "body": "", "service": None, "event_id": None} | more
     return Notice(
         id=number,
         level=level,
         title=title,
-        event_id=None,
         state=NoticeState.WAITING,
         attempts=0,
         next_at=NOON,
@@ -44,13 +43,51 @@ def test_one_notice_is_sent_as_its_own_message() -> None:
 
 def test_many_notices_are_one_message_with_the_most_severe_first() -> None:
     many = [notice(n, f"n{n}", Level.WARNING, service="web") for n in range(1, 1001)]
-    message = compose_message([*many, notice(1001, "halted", kind=NoticeKind.HALT)])
+    message = compose_message([*many, notice(1001, "halted.", kind=NoticeKind.HALT)])
 
     assert message.heading == "Lamplighter: halted (and 1,000 more)"
     lines = message.body.split("\n")
-    assert lines[0] == "- CRITICAL halted"
+    assert lines[0] == "- CRITICAL halted."
     assert lines[1] == "- WARNING web: n1"
     assert (len(lines), lines[-1]) == (21, "and 981 more")
+
+
+@pytest.mark.parametrize(
+    ("service", "title", "subject"),
+    [
+        ("web", "web fails: http: refused", "web fails: http: refused"),
+        ("Web", "The incident of web was closed", "The incident of web was closed"),
+        ("web", "webmail and web-2 are slow", "web: webmail and web-2 are slow"),
+        (None, "The disk is full", "The disk is full"),
+    ],
+)
+def test_message_names_its_service_once(service: str | None, title: str, subject: str) -> None:
+    about = notice(1, title, service=service)
+
+    assert compose_message([about]).title == subject
+    assert compose_message([about, about]).body.split("\n")[0] == f"- CRITICAL {subject}"
+
+
+INCIDENT = {"kind": NoticeKind.INCIDENT, "link": "/incidents/1"}
+
+
+@pytest.mark.parametrize(
+    ("notices", "type_"),
+    [
+        ([notice(1, "down", Level.CRITICAL, **INCIDENT)], "failure"),
+        ([notice(1, "slow", Level.WARNING), notice(2, "healthy", Level.INFO)], "warning"),
+        ([notice(1, "May it?", Level.WARNING, kind=NoticeKind.APPROVAL)], "warning"),
+        ([notice(1, "healthy", Level.INFO, **INCIDENT)], "success"),
+        ([notice(1, "healthy again", Level.INFO)], "success"),
+        ([notice(1, "A report", Level.INFO, event_id=3)], "info"),
+        ([notice(1, "A test", Level.INFO, kind=NoticeKind.TEST)], "info"),
+        ([notice(1, "ok", Level.INFO), notice(2, "x", Level.INFO, event_id=3)], "info"),
+    ],
+)
+def test_type_of_a_message_follows_its_most_severe_notice(
+    notices: list[Notice], type_: str
+) -> None:
+    assert compose_message(notices).type.value == type_
 
 
 def test_approvals_are_first_and_in_full_in_a_digest() -> None:

@@ -13,7 +13,12 @@ import pytest
 from homes import Home
 
 from lamplighter.config.settings import read_settings
-from lamplighter.domain.services.notice import NoticeKind, NoticeMessage, NoticeTarget
+from lamplighter.domain.services.notice import (
+    MessageType,
+    NoticeKind,
+    NoticeMessage,
+    NoticeTarget,
+)
 from lamplighter.serve import home as homes
 from lamplighter.serve.outbox import AppriseTransport, address_problems, secrets_in
 
@@ -66,12 +71,13 @@ def receiving() -> Iterator[Inbox]:
 
 async def test_notification_is_delivered_verbatim(inbox: Inbox) -> None:
     text = "<b>&amp; *not* markdown*\nline two"
-    message = NoticeMessage("A title", text)
+    message = NoticeMessage("A title", "", text=text, type=MessageType.FAILURE)
 
     assert await AppriseTransport([inbox.url]).send(NoticeTarget(inbox.url), message) == ""
 
     [got] = inbox.got
     assert (got["title"], got["message"]) == ("Lamplighter: A title", text)
+    assert got["type"] == "failure"
 
 
 @pytest.mark.parametrize("how", ["refused", "closed", "nonsense", "unknown"])

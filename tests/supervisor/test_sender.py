@@ -192,6 +192,65 @@ async def test_approval_request_is_sent_immediately_with_pending_notices(
     assert people.got[1][1] == "Lamplighter: May it restart? (and 1 more)"
 
 
+async def test_request_delays_no_incident_and_many_failures_are_few_messages(
+    db: Database, clock: Watch
+) -> None:
+    people = People()
+    sender = Sender(db, people, clock.now)
+    await happened(db, "Disk is full", level="critical")
+    await notify.enqueue(db, NoticeKind.APPROVAL, Level.WARNING, "May it restart?", now=NOON)
+    assert await sender.step()
+
+    for number in range(50):
+        clock.at += SETTLE
+        async with writing(db):
+            name = f"web{number}"
+            incident = await open_incident(
+                db, IncidentSource.CHECK, name, {name: "x"}, title=name, started_at=NOON, now=NOON
+            )
+            await closing.notify(db, incident, Level.CRITICAL, f"{name} fails", now=clock.at)
+        await sender.step()
+    clock.at += GAP
+    await sender.step()
+
+    assert [title for _, title, _ in people.got][:2] == [
+        "Lamplighter: May it restart? (and 1 more)",
+        "Lamplighter: web0 fails (and 1 more)",
+    ]
+    assert len(people.got) <= 5
+
+
+async def test_message_about_a_closed_and_a_new_incident_names_the_page_of_each(
+    db: Database, clock: Watch
+) -> None:
+    people = People()
+    async with writing(db):
+        for number in range(2):
+            incident = await open_incident(
+                db,
+                IncidentSource.CHECK,
+                "web",
+                {"web": "x"},
+                title="web",
+                started_at=NOON,
+                now=NOON,
+            )
+            await closing.notify(db, incident, Level.CRITICAL, f"web fails: {number}.", now=NOON)
+            if number == 0:
+                await closing.close(db, incident, IncidentOutcome.UNRESOLVED, now=NOON)
+    clock.at = NOON + SETTLE
+
+    await Sender(db, people, clock.now, url="http://here").step()
+
+    assert people.got[0][1:] == (
+        "Lamplighter: web fails: 0 (and 2 more)",
+        "- CRITICAL web fails: 0.\n  http://here/incidents/1\n"
+        "- CRITICAL web fails: 1.\n  http://here/incidents/2\n"
+        "- INFO The incident of web was closed without a repair after 1 s\n"
+        "  http://here/incidents/1",
+    )
+
+
 async def test_halt_is_sent_immediately_and_once(db: Database, clock: Watch) -> None:
     people = People()
     await halt.halt_all(db, HaltControl(), "a flood", by="me", now=NOON)
@@ -282,9 +341,9 @@ async def test_end_of_an_incident_is_sent_to_the_recipients_of_its_start(
 
     assert [(number, text.splitlines()[0]) for number, _, text in people.got] == [
         (0, "films fails"),
-        (0, "- INFO films: The incident of films is part of incident 2"),
+        (0, "- INFO The incident of films is part of incident 2"),
     ]
-    assert "- INFO web: web is healthy again after" in people.got[1][2]
+    assert "- INFO web is healthy again after" in people.got[1][2]
 
 
 async def test_restarted_sender_resends_only_notices_in_transit(db: Database, clock: Watch) -> None:

@@ -16,7 +16,7 @@ from lamplighter.domain.errors import Conflict, Invalid, NotFound
 from lamplighter.domain.services.alert import Alert, AlertState
 from lamplighter.domain.services.check import PushCheck, TcpCheck
 from lamplighter.domain.services.checks.silence import MaintenanceWindow
-from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.services.cooldown import ActionKind, UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
     LASTS,
@@ -33,7 +33,14 @@ from lamplighter.domain.sessions.session import RequestState, Session, Status
 from lamplighter.formats.serialize import format_moment
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
-from lamplighter.repository.services import events, incidents, notices, outcomes, series
+from lamplighter.repository.services import (
+    cooldowns,
+    events,
+    incidents,
+    notices,
+    outcomes,
+    series,
+)
 from lamplighter.repository.sessions import escalations, requests, sessions
 from lamplighter.usecases.services import act, alert, check_runs
 from lamplighter.usecases.services.alert import AlertContext
@@ -309,7 +316,7 @@ async def test_escalation_of_an_earlier_incident_is_not_the_reason_of_the_next(
         (
             NoticeKind.INCIDENT,
             Level.CRITICAL,
-            "mail needs a person: mail fails: tcp: connection refused",
+            "mail needs a person: tcp: connection refused",
         )
     ]
 
@@ -840,6 +847,10 @@ async def test_timeline_is_in_order_with_the_evidence(db: Database) -> None:
     incident = await failing(db, "db", "Web")
     by = await answered(db, incident, tier=3)
     await acted(db, by, service="db", now=NOON + 2 * SECOND)
+    use = (by, "db", ActionKind.RESTART, UseOutcome.REFUSED)
+    async with writing(db):
+        text = "no decision within 1 min"
+        await cooldowns.insert_settled(db, *use, name="restart", text=text, now=NOON + SECOND)
     await follow(db, SERVICES, now=NOON + SECOND)
     await well(db, "db", "Web", at=NOON + MINUTE, since=LASTS)
 
@@ -849,6 +860,8 @@ async def test_timeline_is_in_order_with_the_evidence(db: Database) -> None:
     assert kinds[0] == "opened"
     assert kinds[-1] == "resolved"
     assert {"joined", "session_started", "action", "recovered"} <= set(kinds)
+    acts_of = [each["text"] for each in shown["timeline"] if each["kind"] == "action"]
+    assert acts_of[0] == "restart (refused): no decision within 1 min"
     assert shown["members"][0]["detail"] == "tcp: connection refused"
     assert [each["at"] for each in shown["timeline"]] == sorted(
         each["at"] for each in shown["timeline"]

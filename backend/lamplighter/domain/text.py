@@ -130,6 +130,12 @@ def join_names(names: Iterable[str]) -> str:
     return f"{', '.join(once[:-1])} and {once[-1]}"
 
 
+def name_subject(name: str, text: str) -> str:
+    """Return a text about something, with its name first unless the text contains it."""
+    pattern = rf"(?<![\w.-]){re.escape(name)}(?![\w-])"
+    return text if re.search(pattern, text, re.IGNORECASE) else f"{name}: {text}"
+
+
 def escape_markers(text: str) -> str:
     """Return text that can be quoted without being parsed as a marker."""
     return MARKER_START.sub(r"[ \1:", text)

@@ -43,7 +43,7 @@ class AppriseTransport:
         url = split_target(target.key)[1]
         try:
             async with asyncio.timeout(SEND_SECONDS):
-                why_not = await _run_in_thread(lambda: _send(url, message.heading, message.text))
+                why_not = await _run_in_thread(lambda: _send(url, message))
         except TimeoutError:
             why_not = f"took longer than {SEND_SECONDS:.0f} s"
         return f"{name} {why_not}." if why_not else ""
@@ -94,12 +94,18 @@ def _apprise(url: str) -> tuple[Any, bool]:
     return one, bool(one.add(url))
 
 
-def _send(url: str, title: str, body: str) -> str:
+def _send(url: str, message: NoticeMessage) -> str:
     one, known = _apprise(url)
     if not known:
         return "is not a valid Apprise address"
-    taken = one.notify(title=title, body=body, body_format="text", interpret_escapes=False)
-    return "" if taken else "rejected the message"
+    accepted = one.notify(
+        title=message.heading,
+        body=message.text,
+        notify_type=message.type.value,
+        body_format="text",
+        interpret_escapes=False,
+    )
+    return "" if accepted else "rejected the message"
 
 
 async def _run_in_thread(work: Callable[[], str]) -> str:

@@ -131,6 +131,12 @@ class Incident:
         return self.state is not IncidentState.RESOLVED
 
     @property
+    def reason(self) -> str:
+        """Return its title without the name of the service, and without "fails"."""
+        text = self.title.removeprefix(self.service).lstrip(": ")
+        return text.removeprefix("fails: ").removeprefix("warns: ")
+
+    @property
     def is_warning(self) -> bool:
         """Whether its check passes with a lasting warning."""
         return self.source is IncidentSource.CHECK and self.severity is Level.WARNING
@@ -447,7 +453,7 @@ def opening_words(incident: Incident, times: int = 1) -> str:
     others = [name for name in incident.services if name != incident.service]
     more = f" Also affected: {', '.join(others)}." if others else ""
     often = f" This is incident {times} with this root cause in 24 h." if times >= OFTEN else ""
-    return f"{incident.title}.{more}{often}"
+    return f"{incident.title.removesuffix('.')}.{more}{often}"
 
 
 def resolved_words(incident: Incident) -> str:

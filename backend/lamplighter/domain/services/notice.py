@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 from lamplighter.domain.fields import Field
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.text import name_subject
 
 DEDUPLICATE_FOR: Final = timedelta(hours=1)
 """The period in which a repeated event sends no further notice."""
@@ -37,6 +38,15 @@ class NoticeKind(StrEnum):
     APPROVAL = "approval"
     HALT = "halt"
     TEST = "test"
+
+
+class MessageType(StrEnum):
+    """How a recipient marks a message, in the words of Apprise."""
+
+    FAILURE = "failure"
+    WARNING = "warning"
+    SUCCESS = "success"
+    INFO = "info"
 
 
 GATHERED_KINDS: Final = (NoticeKind.EVENT, NoticeKind.INCIDENT)
@@ -87,9 +97,20 @@ class Notice:
         return self.kind not in GATHERED_KINDS
 
     @property
+    def subject(self) -> str:
+        """Return the title, which names the service first unless it contains the name."""
+        return name_subject(self.service, self.title) if self.service else self.title
+
+    @property
+    def ended(self) -> bool:
+        """Whether it reports the end of an incident, or the recovery of a service."""
+        reported = self.kind in GATHERED_KINDS and self.event_id is None
+        return reported and self.level is Level.INFO
+
+    @property
     def ended_incident(self) -> int | None:
         """Return the incident whose end it reports."""
-        if self.kind is not NoticeKind.INCIDENT or self.level is not Level.INFO:
+        if self.kind is not NoticeKind.INCIDENT or not self.ended:
             return None
         number = self.link.removeprefix(INCIDENT_LINK)
         return int(number) if number.isdigit() else 0
@@ -136,23 +157,22 @@ def _mark(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NoticeMessage:
-    """One message for one or more notices; `link` is the page of the app to open."""
+    """One message for one or more notices; `link` is the page of the app to open.
+
+    `text` is the body with the addresses of the pages that it reports.
+    """
 
     title: str
     body: str
     link: str = ""
     urgent: bool = False
-    url: str = ""
+    text: str = ""
+    type: MessageType = MessageType.INFO
 
     @property
     def heading(self) -> str:
         """The title for places that do not show the sender."""
         return f"Lamplighter: {self.title}"
-
-    @property
-    def text(self) -> str:
-        """The body with the address of the page."""
-        return f"{self.body}\n\n{self.url}{self.link}" if self.url else self.body
 
 
 def targets_for(routes: Sequence[str], targets: Sequence[NoticeTarget]) -> set[str]:
@@ -169,25 +189,41 @@ def retry_delay(attempts: int) -> timedelta:
 
 
 def compose_message(notices: Sequence[Notice], *, url: str = "") -> NoticeMessage:
-    """Return one message for several notices; its link opens the page of the most severe."""
+    """Return one message for several notices; its link opens the page of the most severe.
+
+    If they have several pages, its text names the page of each.
+    """
     worst = max(notices, key=lambda each: (each.urgent, each.level.rank, -each.id))
     urgent = worst.urgent or worst.level is Level.CRITICAL
-    title, body = worst.title, worst.body or worst.title
+    title, body, link = worst.subject, worst.body or worst.subject, worst.link
+    text, page = body, f"\n\n{url}{link}" if url else ""
     if len(notices) > 1:
-        title, body = f"{title} (and {len(notices) - 1:,} more)", _listed(notices)
-    return NoticeMessage(title, body, worst.link, urgent, url)
+        title = f"{title.removesuffix('.')} (and {len(notices) - 1:,} more)"
+        text = body = _listed(notices)
+        if url and len({each.link for each in notices}) > 1:
+            text, page = _listed(notices, url), ""
+    return NoticeMessage(title, body, link, urgent, text + page, _type_of(notices))
 
 
-def _listed(found: Sequence[Notice]) -> str:
+def _type_of(notices: Sequence[Notice]) -> MessageType:
+    match max((each.level for each in notices), key=lambda level: level.rank):
+        case Level.CRITICAL:
+            return MessageType.FAILURE
+        case Level.WARNING:
+            return MessageType.WARNING
+    return MessageType.SUCCESS if all(each.ended for each in notices) else MessageType.INFO
+
+
+def _listed(found: Sequence[Notice], url: str = "") -> str:
     listed = sorted(found, key=lambda each: (not each.urgent, -each.level.rank, each.id))
-    lines = [line for each in listed[:LISTED_NOTICES] for line in _lines(each)]
+    lines = [line for each in listed[:LISTED_NOTICES] for line in _lines(each, url)]
     if len(listed) > LISTED_NOTICES:
         lines.append(f"and {len(listed) - LISTED_NOTICES:,} more")
     return "\n".join(lines)
 
 
-def _lines(each: Notice) -> list[str]:
+def _lines(each: Notice, url: str) -> list[str]:
     """Return a notice as lines of a list; approvals are shown in full."""
-    where = f"{each.service}: " if each.service else ""
     full = each.body.split("\n") if each.kind is NoticeKind.APPROVAL and each.body else []
-    return [f"- {each.level.upper()} {where}{each.title}", *(f"  {line}" for line in full)]
+    page = [f"{url}{each.link}"] if url else []
+    return [f"- {each.level.upper()} {each.subject}", *(f"  {line}" for line in (*full, *page))]

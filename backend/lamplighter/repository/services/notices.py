@@ -181,8 +181,15 @@ async def is_due(db: Database, *, now: datetime, gap: timedelta) -> bool:
     kinds = await db.fetch_all(waiting.where(notices.c.next_at <= now).distinct())
     if any(row["kind"] not in GATHERED_KINDS for row in kinds):
         return True
-    last = await db.fetch_val(sa.select(sa.func.max(notices.c.sent_at)))
-    return bool(kinds) and (last is None or last <= now - gap or last > now)
+    return bool(kinds) and not await _sent_alone(db, start=now - gap, end=now)
+
+
+async def _sent_alone(db: Database, *, start: datetime, end: datetime) -> bool:
+    """Whether a message that contained only events and incidents was sent in a period."""
+    recent = sa.select(notices.c.sent_at).where(notices.c.sent_at > start, notices.c.sent_at <= end)
+    urgent = recent.where(notices.c.kind.not_in(GATHERED_KINDS))
+    alone = recent.where(notices.c.kind.in_(GATHERED_KINDS), notices.c.sent_at.not_in(urgent))
+    return await db.fetch_val(alone.limit(1)) is not None
 
 
 async def has_waiting(db: Database) -> bool:

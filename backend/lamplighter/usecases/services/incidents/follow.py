@@ -22,6 +22,7 @@ from lamplighter.domain.services.incident import (
 from lamplighter.domain.services.service import GENERAL, Services, normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.domain.sessions.session import RequestState
+from lamplighter.domain.text import name_subject
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.services import alerts, checks, cooldowns, incidents, notices, series
 from lamplighter.repository.sessions import approvals, escalations, requests, sessions
@@ -153,7 +154,7 @@ async def _open_for(
         IncidentSource.SESSION,
         root,
         {name: each.reason for name, each in own.items()},
-        title=f"{root}: {own[root].reason}",
+        title=name_subject(root, own[root].reason),
         started_at=min(each.created_at for each in own.values()),
         configured=configuration_key(services.find(root)),
         now=now,
@@ -280,5 +281,4 @@ async def _reason(db: Database, incident: Incident) -> str:
     ]
     if requests:
         return requests[-1].reason
-    text = incident.title.removeprefix(f"{incident.service} ")
-    return incident.title if text.startswith("fails: ") else text.removeprefix("warns: ")
+    return incident.reason

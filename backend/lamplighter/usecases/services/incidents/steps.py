@@ -307,7 +307,7 @@ async def _call_person(here: FailureContext, incident: Incident) -> Incident:
     if not known or any(each.name not in known for each in service.actions):
         return incident
     why = "; ".join(known.values())
-    text = f"No declared action of {incident.service} repairs this. {why}"
+    text = f"No declared action of {incident.service} repairs this: {why}"
     noted = await incidents.entries(here.db, incident.id)
     if any((each.kind, each.text) == (EntryKind.NO_FIX, text) for each in noted):
         return incident
@@ -315,7 +315,7 @@ async def _call_person(here: FailureContext, incident: Incident) -> Incident:
     rules = await notices.policy(here.db)
     if incident.person_notified_at or rules is None or not rules.tells(Level.CRITICAL):
         return incident
-    text = f"{incident.service} needs a person: {incident.title}. {why}"
+    text = f"{incident.service} needs a person: {incident.reason}; {why}"
     await notify(here.db, incident, Level.CRITICAL, text, now=here.now)
     first = incident.notified_at or here.now
     return await here.update(incident, person_notified_at=here.now, notified_at=first)

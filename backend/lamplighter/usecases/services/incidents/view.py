@@ -134,7 +134,7 @@ def _use_items(use: CooldownUse) -> Iterable[TimelineItem]:
         at=use.healthy_at,
         kind="action",
         service=use.service,
-        text=f"{name}: {use.outcome}. {use.text}".strip(),
+        text=f"{name} ({use.outcome})" + (f": {use.text}" if use.text else ""),
         level="warning" if failed else "info",
         session_id=use.session_id,
         ref=use.id,

@@ -7,8 +7,8 @@ import { change, fakeApi, fakeFeed, fakeTimers } from "../fakes.js"
 const incident = (id, state = "open", version = 1) => ({ id, state, version, title: `n${id}: tcp` })
 const ids = (rows) => rows.map(({ id }) => id)
 
-async function opened(address = "", items = [incident(1)]) {
-  const api = fakeApi({ "/incidents": { items, next: null, seq: 1 } })
+async function opened(address = "", items = [incident(1)], next = null) {
+  const api = fakeApi({ "/incidents": { items, next, seq: 1 } })
   const timers = fakeTimers()
   const list = incidentList({ api, feed: fakeFeed(), later: timers.setTimeout })
   await list.visit(new URLSearchParams(address))
@@ -49,4 +49,24 @@ test("the list of open incidents does not take a resolved one", async () => {
   list.follow(change("updated", incident(2, "resolved", 2), 2, "incident"))
 
   assert.deepEqual(ids(list.rows), [1])
+})
+
+test("the number of open incidents is exact only if all are loaded", async () => {
+  const pages = [
+    ["", [incident(1)], null],
+    ["", [incident(1, "resolved")], null],
+    ["", [incident(1)], "older"],
+    ["", [incident(1, "resolved")], "older"],
+    ["state=resolved", [incident(1, "resolved")], null],
+  ]
+
+  const words = await Promise.all(pages.map(async (page) => (await opened(...page)).list.openWords))
+
+  assert.deepEqual(words, [
+    "1 open incident",
+    "No open incident.",
+    "1 or more open incidents",
+    "None of the newest 1 is open.",
+    "",
+  ])
 })

@@ -42,5 +42,13 @@ export function incidentList({ api, feed, later = setTimeout }) {
     get openCount() {
       return [...this.rows, ...this.waiting].filter(({ state }) => state !== "resolved").length
     },
+
+    /** The number of open incidents as a text; older ones that are not loaded may be open, too. */
+    get openWords() {
+      const { openCount: n, next } = this
+      if (which === "resolved") return ""
+      if (next === null) return n ? t("incidents.nOpen", { n }) : t("incidents.noneOpen")
+      return n ? t("incidents.openLoaded", { n }) : t("incidents.noneOfNewest", { n: this.rows.length })
+    },
   })
 }

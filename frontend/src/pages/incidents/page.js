@@ -72,8 +72,7 @@ export function incidentsPage(store) {
     },
 
     openWords() {
-      const n = list.openCount
-      return n ? t("incidents.nOpen", { n }) : t("incidents.noneOpen")
+      return list.openWords
     },
 
     /** Latency of the check that failed, and the events, on one axis. */

@@ -17,6 +17,8 @@ export const incidents = {
   title: "Incident {id}",
   fresh: { one: "{n} new incident", other: "{n} new incidents" },
   nOpen: { one: "{n} open incident", other: "{n} open incidents" },
+  openLoaded: "{n} or more open incidents",
+  noneOfNewest: "None of the newest {n} is open.",
   noneOpen: "No open incident.",
   failures: { one: "failed once", other: "failed {n} times" },
   memberWell: "healthy again at {at}",

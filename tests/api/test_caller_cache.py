@@ -1,11 +1,17 @@
 """Callers are authenticated from a cache; a revocation takes effect at once."""
 
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
 import pytest
 
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.store.postgres import connect
 from living import Home, Server
 
 ROUNDS = 8
@@ -104,6 +110,45 @@ def test_a_logout_at_one_web_process_takes_effect_at_the_other(
     finally:
         for each in servers:
             each.kill()
+
+
+def test_a_deleted_login_is_denied_before_its_notification_arrives(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    """The sessions of PostgreSQL that send the notifications are stopped meanwhile."""
+    urls = {"LAMPLIGHTER_DATABASE_URL": postgres_url}
+    servers = [Server(Home(tmp_path / each, urls)) for each in ("first", "second")]
+    try:
+        with no_notifications(postgres_url):
+            assert ended_at_the_other(*servers) == [401, 401]
+    finally:
+        for each in servers:
+            each.kill()
+
+
+@contextmanager
+def no_notifications(url: str) -> Iterator[None]:
+    """Stop the sessions of a PostgreSQL database that wait for notifications."""
+    sessions = asyncio.run(listening(url))
+    assert len(sessions) == 2, sessions
+    for each in sessions:
+        os.kill(each, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for each in sessions:
+            os.kill(each, signal.SIGCONT)
+
+
+async def listening(url: str) -> list[int]:
+    """Return the process IDs of the sessions that wait for notifications."""
+    connection = await connect(url)
+    rows = await connection.fetch(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+        " AND (query LIKE 'LISTEN%' OR query = 'SELECT 1')"
+    )
+    await connection.close()
+    return [row["pid"] for row in rows]
 
 
 def ended_at_the_other(here: Server, there: Server) -> list[int]:

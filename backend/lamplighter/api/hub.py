@@ -59,7 +59,6 @@ class Hub:
         self._db, self._listener = db, listener
         self._ring: deque[Frame] = deque(maxlen=BUFFERED_CHANGES)
         self._next: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._caught_up = False
         self._results: deque[Frame] = deque(maxlen=BUFFERED_RESULTS)
         self._sent: dict[int, datetime] = {}
         self._results_expected = False
@@ -90,11 +89,9 @@ class Hub:
                 logger.exception("Could not read the change feed; retrying.")
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
-            self._caught_up = True
             self._expect_results()
             await asyncio.sleep(PAUSE_SECONDS)
             await self._listener.wait(WAIT_SECONDS)
-            self._caught_up = False
 
     @contextmanager
     def following(self, seq: int) -> Iterator[Follower]:
@@ -107,13 +104,8 @@ class Hub:
         finally:
             self.followers.discard(follower)
 
-    @property
-    def current(self) -> bool:
-        """Whether every change that this process has heard of was read."""
-        return self._caught_up and not self._listener.pending
-
     def version(self) -> int:
-        """Return a number that changes with every commit to the database; 0 or -1 if unknown."""
+        """Return a number that changes with every commit to the database; -1 if unknown."""
         return self._listener.version()
 
     def row_of(self, kind: str, number: int) -> tuple[object, ...] | None:

@@ -1,4 +1,4 @@
-"""Callers: cached for some seconds, until the change feed reports a revocation."""
+"""Callers: cached while no commit changed their row. On PostgreSQL each request reads the row."""
 
 import asyncio
 import logging
@@ -26,10 +26,7 @@ logger = logging.getLogger(__name__)
 NOTE_SECONDS: Final = 60.0
 CHECK_SECONDS: Final = 15.0
 KNOWN_SECONDS: Final = 5.0
-"""How long a caller is cached at most.
-
-On PostgreSQL, a caller whose row was deleted by another program is admitted for this long.
-"""
+"""How long a caller is cached at most."""
 
 MAX_KNOWN: Final = 1_000
 MAX_FAILURES: Final = 10
@@ -99,7 +96,6 @@ class Callers:
     def send_away(self) -> None:
         """Record that a caller was revoked."""
         self.sent_away += 1
-        self._known.clear()
 
     async def _identify(
         self,
@@ -110,22 +106,21 @@ class Callers:
         """Return the caller with these credentials, from the cache or the database.
 
         A cached caller is valid until the next commit to the SQLite file, and afterward while its
-        row is unchanged. On PostgreSQL it is valid while every announced change is read: a
-        revocation is either not committed yet, or already received.
+        row is unchanged. On PostgreSQL callers are not cached: the notification of a revocation
+        reaches this process after its commit, so a request could arrive in between.
         """
         key, moment = f"{kind} {hash_secret(secret)}", time.monotonic()
-        version = self._hub.version() if self._hub and self._hub.current else -1
+        version = self._hub.version() if self._hub else -1
         entry = self._known.get(key)
         row = self._read_row(entry, version)  # read first, so never newer than the credential
         if entry is None or not entry.counts(moment, version, row):
-            sent_away = self.sent_away
             credential = await find(self._db, secret)
             if credential is None:
                 return None
             entry = CachedCredential(kind, credential, moment, version, row)
-            if sent_away == self.sent_away:
-                if len(self._known) >= MAX_KNOWN:
-                    self._known.clear()
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            if version >= 0:
                 self._known[key] = entry
         credential = entry.credential
         return credential.caller() if credential.living(now=self._now()) else None

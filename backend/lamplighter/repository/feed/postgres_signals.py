@@ -42,14 +42,9 @@ class PostgresListener:
             await self._keeping
         self._drop()
 
-    @property
-    def pending(self) -> bool:
-        """Whether a wakeup is pending."""
-        return self._woken.is_set()
-
     def version(self) -> int:
-        """Return 0: a server reports only announced commits."""
-        return 0
+        """Return -1: a server has no number of its commits."""
+        return -1
 
     def row_of(self, kind: str, number: int) -> None:
         """Return None: a server cannot be read without waiting."""

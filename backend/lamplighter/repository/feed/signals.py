@@ -93,14 +93,10 @@ ROWS: Final = {
 class ChangeSignal(Protocol):
     """A signal that the database may have changed."""
 
-    @property
-    def pending(self) -> bool:
-        """Whether a wakeup is pending."""
-
     def version(self) -> int:
         """Return a number that changes with every commit to the database, including ours.
 
-        0 if no such number exists, -1 if the number cannot be read.
+        -1 if no such number exists or it cannot be read.
         """
 
     def row_of(self, kind: str, number: int) -> tuple[object, ...] | None:
@@ -192,11 +188,6 @@ class Listener:
             self._address.unlink()
         self._watch.close()
         self._connection.close()
-
-    @property
-    def pending(self) -> bool:
-        """Whether a wakeup is pending."""
-        return self._woken.is_set()
 
     def wake(self) -> None:
         """Wake the waiting tasks of this process."""

@@ -70,6 +70,7 @@ def _filled(app: App) -> App:
     while len(app.get("/api/v1/sessions")["items"]) < 2 and time.monotonic() < deadline:
         time.sleep(0.1)
     client_session(app, "evil", ALL.replace("\0", "")[:3000])
+    app.post("/api/v1/memory-health/measurements", {})
     return app
 
 

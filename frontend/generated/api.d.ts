@@ -3371,6 +3371,115 @@ export interface components {
             message: string;
         };
         /**
+         * ServiceDetailOut
+         * @description A service with its uptime, its latency over 24 hours, and its five newest incidents.
+         *
+         *         `next` of `incidents` continues the list in `/incidents?service=NAME`. `strongest_memories` is
+         *         null for a token that may not read memories.
+         */
+        ServiceDetailOut: {
+            name: string;
+            description: string;
+            depends_on: string[];
+            /** @enum {unknown} */
+            state: "failing" | "ok" | "unknown" | "warning";
+            since: string | null;
+            checked_at: string | null;
+            detail: string;
+            line: number;
+            memories: number;
+            checks: components["schemas"]["CheckOut"][];
+            actions: components["schemas"]["ActionOut"][];
+            cooldowns: components["schemas"]["SlotOut"][];
+            strip: components["schemas"]["DayOut"][];
+            group: string;
+            tags: string[];
+            notify: string[];
+            silence: components["schemas"]["SilenceOut"] | null;
+            uptime: components["schemas"]["UptimeWindowsOut"];
+            latency: components["schemas"]["LatencyChartOut"];
+            incidents: components["schemas"]["IncidentListOut"];
+            strongest_memories: components["schemas"]["StrongMemoryOut"][] | null;
+            seq: number;
+        };
+        /**
+         * UptimeWindowsOut
+         * @description The share of passed results of the worst check, in percent, over 1, 7, 30 and 90 days.
+         *
+         *         Results of pauses and maintenance windows do not count.
+         */
+        UptimeWindowsOut: {
+            day: number | null;
+            week: number | null;
+            month: number | null;
+            quarter: number | null;
+        };
+        /**
+         * LatencyChartOut
+         * @description Latency and failures of a service's checks; span n begins `since` + n * `seconds`.
+         */
+        LatencyChartOut: {
+            service: string;
+            period: components["schemas"]["LatencyPeriod"];
+            since: string;
+            until: string;
+            seconds: number;
+            checks: components["schemas"]["CheckLatencyOut"][];
+            silences: components["schemas"]["SilentSpanOut"][];
+        };
+        /**
+         * LatencyPeriod
+         * @description The period of a latency chart.
+         * @enum {unknown}
+         */
+        LatencyPeriod: "1h" | "24h" | "30d" | "7d" | "90d";
+        /**
+         * CheckLatencyOut
+         * @description A check: `at` numbers the spans of time that have results, the other columns follow it.
+         *
+         *         `count` are conclusive results; latencies are in milliseconds, null where none was measured.
+         *         `median_ms` is the median of the period, `before_ms` that of the period before it.
+         */
+        CheckLatencyOut: {
+            check: string;
+            kind: string;
+            at: number[];
+            count: number[];
+            failures: number[];
+            p50_ms: (number | null)[];
+            p95_ms: (number | null)[];
+            max_ms: (number | null)[];
+            median_ms: number | null;
+            before_ms: number | null;
+        };
+        /**
+         * SilentSpanOut
+         * @description A pause or a maintenance window of a service.
+         */
+        SilentSpanOut: {
+            kind: components["schemas"]["SilenceKind"];
+            since: string;
+            until: string;
+            reason: string;
+        };
+        /**
+         * IncidentListOut
+         * @description Some incidents, newest first, and the cursor behind them.
+         */
+        IncidentListOut: {
+            items: components["schemas"]["IncidentOut"][];
+            next: string | null;
+        };
+        /**
+         * StrongMemoryOut
+         * @description One of the active memories of a service with the highest confidence.
+         */
+        StrongMemoryOut: {
+            id: number;
+            observation: string;
+            confidence: number;
+        };
+        /**
          * CheckResultPage
          * @description A page of check results of a service, newest first.
          */
@@ -3486,16 +3595,14 @@ export interface components {
         };
         /**
          * UptimeOut
-         * @description The share of passed results of the worst check, in percent, over 1, 7, 30 and 90 days.
-         *
-         *         Results of pauses and maintenance windows do not count.
+         * @description The uptime of a service.
          */
         UptimeOut: {
-            service: string;
             day: number | null;
             week: number | null;
             month: number | null;
             quarter: number | null;
+            service: string;
             seq: number;
         };
         /**
@@ -3934,14 +4041,8 @@ export interface components {
             period?: components["schemas"]["LatencyPeriod"];
         };
         /**
-         * LatencyPeriod
-         * @description The period of a latency chart.
-         * @enum {unknown}
-         */
-        LatencyPeriod: "1h" | "24h" | "30d" | "7d" | "90d";
-        /**
          * LatencyOut
-         * @description Latency and failures of a service's checks; span n begins `since` + n * `seconds`.
+         * @description Latency and failures of a service's checks over a period.
          */
         LatencyOut: {
             service: string;
@@ -3952,35 +4053,6 @@ export interface components {
             checks: components["schemas"]["CheckLatencyOut"][];
             silences: components["schemas"]["SilentSpanOut"][];
             seq: number;
-        };
-        /**
-         * CheckLatencyOut
-         * @description A check: `at` numbers the spans of time that have results, the other columns follow it.
-         *
-         *         `count` are conclusive results; latencies are in milliseconds, null where none was measured.
-         *         `median_ms` is the median of the period, `before_ms` that of the period before it.
-         */
-        CheckLatencyOut: {
-            check: string;
-            kind: string;
-            at: number[];
-            count: number[];
-            failures: number[];
-            p50_ms: (number | null)[];
-            p95_ms: (number | null)[];
-            max_ms: (number | null)[];
-            median_ms: number | null;
-            before_ms: number | null;
-        };
-        /**
-         * SilentSpanOut
-         * @description A pause or a maintenance window of a service.
-         */
-        SilentSpanOut: {
-            kind: components["schemas"]["SilenceKind"];
-            since: string;
-            until: string;
-            reason: string;
         };
         /**
          * HeartbeatQuery

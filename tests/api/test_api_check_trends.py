@@ -70,5 +70,16 @@ def test_heartbeats_and_latency_are_read_by_service_and_group(
     latency = own_client.get("/api/v1/services/db/latency", params={"period": "1h"}).json()
     assert (latency["seconds"], latency["checks"][0]["count"]) == (60, [1, 1, 1])
     assert own_client.get("/api/v1/services/none/latency").status_code == 404
+
+    detail = own_client.get("/api/v1/services/DB").json()
+    uptime = own_client.get("/api/v1/services/db/uptime").json()
+    day = own_client.get("/api/v1/services/db/latency").json()
+    assert detail["uptime"].items() <= uptime.items()
+    assert (detail["latency"].keys(), detail["seq"]) == (day.keys() - {"seq"}, day["seq"])
+    assert (detail["latency"]["period"], detail["latency"]["checks"]) == ("24h", day["checks"])
+    listed = own_client.get("/api/v1/services").json()["items"][0]
+    assert detail.keys() - listed.keys() == {
+        *("uptime", "latency", "incidents", "strongest_memories", "seq")
+    }
     wrong = own_client.get("/api/v1/services/db/latency", params={"period": "2h"})
     assert wrong.status_code == 422

@@ -32,6 +32,7 @@ def keep(server: Server) -> None:
         f"{server.url}/api/v1/memories?state=all", headers=server.headers
     ).json()["items"]:
         change(server, each["id"])
+    server.home.write("UPDATE memories SET service = 'web'")
 
 
 def change(server: Server, number: int) -> None:
@@ -92,6 +93,7 @@ def memory_of(server: Server, project: str) -> int:
 def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = Home(tmp_path_factory.mktemp("walls") / "home")
     (home.path / "lamplighter.toml").write_text('[agents.hermes]\nproject = "ops"\n')
+    home.services.write_text("services:\n  web:\n    checks: [{tcp: 127.0.0.1:9}]\n")
     server = Server(home)
     keep(server)
     relate(server)
@@ -167,6 +169,25 @@ def test_a_bound_token_reads_its_project_and_global_memories(
     number = row_of(there, "/api/v1/reviews/", "ops")
     assert bound.get(f"/api/v1/reviews/{number}").status_code == 200
     assert bound.get(f"/api/v1/sessions/{session_of(there, 'ops')}").status_code == 200
+
+
+def test_a_service_lists_the_memories_that_its_caller_may_read(
+    there: Server, bound: httpx2.Client
+) -> None:
+    made = {"scopes": ["services:read"]}
+    token = httpx2.post(f"{there.url}/api/v1/tokens", json=made, headers=there.headers).json()
+    statuses = {"Authorization": f"Bearer {token['token']}"}
+    callers = (bound.headers, there.headers, statuses)
+
+    detail, every, none = (
+        httpx2.get(f"{there.url}/api/v1/services/web", headers=each).json() for each in callers
+    )
+
+    own = {memory_of(there, project) for project in ("ops", "global")}
+    assert {each["id"] for each in detail["strongest_memories"]} == own
+    assert {each["id"] for each in every["strongest_memories"]} == own | {memory_of(there, "other")}
+    assert none["strongest_memories"] is None
+    assert none["incidents"] == every["incidents"] == {"items": [], "next": None}
 
 
 WALLS = ("memories", "sessions", "entities", "relationships", "reviews")

@@ -105,6 +105,29 @@ def test_pause_and_resume_change_the_state_of_a_service(run, home: Path) -> None
     assert "is paused in services.yaml" in run("services", "resume", "nas").output
 
 
+def test_show_prints_the_figures_of_a_service(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    (home / "services.yaml").write_text(
+        "services: {films: {group: media, depends_on: [nas], checks: [{tcp: '127.0.0.1:1'}],"
+        " actions: [{restart: [docker, restart, films]}]}, nas: {checks: [{tcp: '127.0.0.1:1'}]}}"
+    )
+    asyncio.run(lead_and_check(home, "films"))
+    run("memory", "add", "timing", "Takes 60s to start", "--service", "films")
+
+    lines = run("services", "show", "FILMS").output.splitlines()
+    found = json.loads(run("services", "show", "films", "--json").output)
+
+    assert lines == [
+        "films  ok       group media",
+        "Depends on: nas",
+        "Check tcp: passed",
+        "Uptime: 1 d 100 %, 7 d 100 %, 30 d 100 %, 90 d 100 %",
+        "Action restart: 2 of 2 left",
+        f"Memory 1: Takes 60s to start ({found['strongest_memories'][0]['confidence']:.2f})",
+    ]
+    assert (found["uptime"]["quarter"], found["latency"]["checks"][0]["count"]) == (100.0, [1])
+    assert "Service 'web' not found" in run("services", "show", "web").output
+
+
 def test_push_key_prints_the_url_of_a_push_check(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     (home / "services.yaml").write_text(SERVICES)
 

@@ -336,6 +336,21 @@ async def test_reading_the_state_of_a_service_requires_the_scope(db: Database) -
     assert "service" not in await names(desk(db), person("knowledge:read"))
 
 
+async def test_a_service_lists_the_memories_of_one_project_and_global_ones(db: Database) -> None:
+    own = await kept(db, "Needs the [EVENT:info] VPN", project="blog", service="Web")
+    await kept(db, "Is billed monthly", project="shop", service="Web")
+    tools = await box(desk(db), person("knowledge:read", "services:read"))
+
+    found = (await used(tools, "service", service="web", project="blog"))["service"]
+    words = await said(tools, "service", service="web", project="blog")
+
+    assert [each["id"] for each in found["strongest_memories"]] == [own.id]
+    assert (found["memories"], found["uptime"]["day"], found["latency"]) == (2, None, [])
+    [line] = [each for each in words.splitlines() if each.startswith(f"{own.id}. ")]
+    assert line.endswith(f"VPN (confidence {own.confidence:.2f})")
+    assert "[EVENT:" not in words
+
+
 async def test_a_tier_session_escalates_like_its_marker(db: Database) -> None:
     session = await opened(db, tier=1)
     tools = await box(desk(db), session_caller(session))

@@ -10,7 +10,7 @@ import pytest
 from contexts import context
 from lamplighter.domain.services.check import TcpCheck
 from lamplighter.domain.services.checks.silence import MaintenanceWindow
-from lamplighter.domain.services.latency import LatencyPeriod, merge_spans
+from lamplighter.domain.services.latency import LatencyPeriod, merge_spans, weighted_percentile
 from lamplighter.domain.services.series import (
     DAY,
     Aggregate,
@@ -195,8 +195,10 @@ async def test_results_in_silence_are_counted_separately_and_shown_as_maintenanc
         found = await series.aggregates(db, span, held.id, start=NOON - DAY, end=NOON + DAY)
         assert [each.silent for each in found] == silent
         assert sum(each.silent_failures for each in found) == 1
-    month = await series_totals.merged_aggregates(
-        db, held.id, DAY, start=NOON - DAY, end=NOON + DAY
+    month = await db.fetch(
+        series_totals.merged_fetch(
+            SeriesResolution.FINE, held.id, DAY, start=NOON - DAY, end=NOON + DAY
+        )
     )
     assert month == merge_spans(found, DAY)
 
@@ -211,3 +213,9 @@ def test_merged_percentiles_are_weighted_by_the_number_of_results() -> None:
 
     assert (found.count, found.failures, found.warnings) == (100, 3, 1)
     assert (found.p50_ms, found.p95_ms, found.max_ms) == (10, 600, 700)
+
+
+def test_a_median_of_few_results_does_not_count_like_one_of_many() -> None:
+    assert weighted_percentile([(10, 1), (20, 1), (None, 9), (30, 2)], 50) == 20
+    assert weighted_percentile([(10, 1), (30, 3)], 50) == 30
+    assert weighted_percentile([(None, 4)], 50) is None

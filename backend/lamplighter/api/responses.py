@@ -63,8 +63,7 @@ def page(
     **more: Any,
 ) -> Response:
     """Answer with one page of a list: its rows, the next cursor and the feed's number."""
-    cursor = None if position is None else write_cursor(position)
-    headers = None
+    cursor, headers = next_cursor(position), None
     if cursor is not None:
         query = [*((k, v) for k, v in request.query_params.multi_items() if k != "cursor")]
         link = f"{request.url.path}?{urlencode([*query, ('cursor', cursor)])}"
@@ -95,6 +94,11 @@ def problem(
 def status_title(status: int) -> str:
     """Return the phrase of a status."""
     return _TITLES.get(status, "Error")
+
+
+def next_cursor(position: Sequence[Any] | None) -> str | None:
+    """Encode the position of the next page, if there is one."""
+    return None if position is None else write_cursor(position)
 
 
 def write_cursor(position: Sequence[Any]) -> str:

@@ -6,13 +6,15 @@ import { chartWords, comparedWords, spanWords } from "../../src/pages/service/pa
 import { NOON, fakeApi, fakeTimers } from "../fakes.js"
 
 const CHECK = { name: "tcp", kind: "tcp", ok: true, warned: false }
-const ROW = { name: "db", state: "ok", checks: [CHECK], actions: [], cooldowns: [], silence: null }
 const LATENCY = { since: "", until: "", seconds: 60, silences: [], checks: [{ check: "http" }, { check: "tcp" }] }
+const ROW = {
+  ...{ name: "db", state: "ok", checks: [CHECK], actions: [], cooldowns: [], silence: null },
+  ...{ uptime: { day: 100 }, latency: LATENCY, incidents: { items: [], next: null } },
+}
 
 function opened(params = "", more = {}) {
   const api = fakeApi({
-    ...{ "/services/db": ROW, "/services/db/uptime": { day: 100 }, "/services/db/latency": LATENCY },
-    ...{ "/incidents": { items: [] }, "/cooldowns/uses": { items: [] } },
+    ...{ "/services/db": ROW, "/services/db/latency": LATENCY, "/cooldowns/uses": { items: [] } },
     "/audit": { items: [], states: { active: 3, inactive: 0 } },
     ...more,
   })
@@ -35,6 +37,14 @@ test("a service is loaded with all its data", async () => {
 
   assert.deepEqual([store.phase, store.believed, store.period, store.charted.check], ["ready", 3, "7d", "tcp"])
   assert.deepEqual(told, ["db"])
+})
+
+test("one response has the service and its chart of 24 h", async () => {
+  const { store, api, visited } = opened()
+  await visited
+
+  assert.equal(store.latency.checks, LATENCY.checks)
+  assert.deepEqual(api.asked.map(({ path }) => path).sort(), ["/audit", "/cooldowns/uses", "/services/db"])
 })
 
 test("an unknown period falls back to 24 h, and a new period reloads only the chart", async () => {

@@ -15,6 +15,7 @@ from lamplighter.api.context import api_context
 from lamplighter.domain.clients.agent import find_agent
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.text import normalize_project
+from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.access import project_wall
 
@@ -30,6 +31,13 @@ async def project_bound(request: Request) -> str | None:
         return None
     session = await sessions.get(here.db, caller.session_id)
     return "" if session is None else session.project
+
+
+async def readable_memories(request: Request) -> MemoryFilter | None:
+    """Return the filter of the memories that a caller reads; None without the scope."""
+    if not caller_of(request).may("memories:read"):
+        return None
+    return MemoryFilter(finds=await project_bound(request))
 
 
 def restrict_memory(handler: Handler) -> Handler:

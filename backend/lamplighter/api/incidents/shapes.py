@@ -21,11 +21,16 @@ class IncidentOut(Struct):
     """
 
 
-class IncidentPage(Struct):
-    """A page of incidents, newest first."""
+class IncidentListOut(Struct):
+    """Some incidents, newest first, and the cursor behind them."""
 
     items: list[IncidentOut]
     next: str | None
+
+
+class IncidentPage(IncidentListOut):
+    """A page of incidents, newest first."""
+
     seq: Seq
 
 

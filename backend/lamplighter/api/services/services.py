@@ -10,7 +10,7 @@ from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
-from lamplighter.api.responses import answer, page
+from lamplighter.api.responses import answer, next_cursor, page
 from lamplighter.api.services import shapes, silences
 from lamplighter.api.sessions import halt, spending
 from lamplighter.domain.errors import NotFound
@@ -29,7 +29,9 @@ from lamplighter.usecases.services import check_history
 from lamplighter.usecases.services.check_history import SeriesSelection
 from lamplighter.usecases.sessions.statistics import RunStatistics
 from lamplighter.usecases.system import overview as views
+from lamplighter.usecases.system import service_detail
 from lamplighter.usecases.system.overview import RECENT, ServiceCondition, ServiceState
+from lamplighter.usecases.system.service_detail import ServiceDetail
 
 
 @operation("GET", "/services", "services:read", shapes.ServicePage, query=shapes.ServicesQuery)
@@ -46,15 +48,32 @@ async def index(request: Request) -> Response:
     return page(request, items, behind, seq, **more)
 
 
-@operation("GET", "/services/{name}", "services:read", shapes.ServiceOut, problems=(404,))
+@operation("GET", "/services/{name}", "services:read", shapes.ServiceDetailOut, problems=(404,))
 async def show(request: Request) -> Response:
-    """Read the status of a service."""
+    """Read a service: status, uptime, latency, incidents, memories and actions."""
     here = api_context(request)
+    service, readable = find_service(here, request), await project_wall.readable_memories(request)
     async with reading(here.db):
-        [found] = await views.service_conditions(
-            here.db, [find_service(here, request)], now=here.now()
-        )
-    return answer(_service_out(here, found))
+        detail = await service_detail.read(here.db, service, readable=readable, now=here.now())
+        seq = await changes.last_seq(here.db)
+    return answer({**_detail_out(here, detail), "seq": seq})
+
+
+def _detail_out(here: ApiContext, detail: ServiceDetail) -> dict[str, Any]:
+    return {
+        **_service_out(here, detail.condition),
+        "uptime": detail.uptime,
+        "latency": detail.latency,
+        "incidents": {
+            "items": [as_incident(each) for each in detail.incidents.items],
+            "next": next_cursor(detail.incidents.position),
+        },
+        "strongest_memories": (
+            None
+            if detail.strongest is None
+            else [service_detail.memory_as_json(each) for each in detail.strongest]
+        ),
+    }
 
 
 @operation(

@@ -15,8 +15,9 @@ from lamplighter.api.common_shapes import (
     UseOut,
     public_shape,
 )
-from lamplighter.api.incidents.shapes import IncidentOut
+from lamplighter.api.incidents.shapes import IncidentListOut, IncidentOut
 from lamplighter.api.memory.shapes import MemoryOut
+from lamplighter.api.services.trends.shapes import LatencyChartOut
 from lamplighter.api.sessions.approval_shapes import ActiveHaltOut
 from lamplighter.api.sessions.shapes import SessionOut, SpendingOut
 from lamplighter.domain.services.checks.silence import SilenceKind
@@ -192,17 +193,44 @@ class ServiceSeriesOut(Struct):
     seq: int
 
 
-class UptimeOut(Struct):
+class UptimeWindowsOut(Struct):
     """The share of passed results of the worst check, in percent, over 1, 7, 30 and 90 days.
 
     Results of pauses and maintenance windows do not count.
     """
 
-    service: str
     day: float | None
     week: float | None
     month: float | None
     quarter: float | None
+
+
+class UptimeOut(UptimeWindowsOut):
+    """The uptime of a service."""
+
+    service: str
+    seq: int
+
+
+class StrongMemoryOut(Struct):
+    """One of the active memories of a service with the highest confidence."""
+
+    id: int
+    observation: str
+    confidence: float
+
+
+class ServiceDetailOut(ServiceOut):
+    """A service with its uptime, its latency over 24 hours, and its five newest incidents.
+
+    `next` of `incidents` continues the list in `/incidents?service=NAME`. `strongest_memories` is
+    null for a token that may not read memories.
+    """
+
+    uptime: UptimeWindowsOut
+    latency: LatencyChartOut
+    incidents: IncidentListOut
+    strongest_memories: list[StrongMemoryOut] | None
     seq: int
 
 

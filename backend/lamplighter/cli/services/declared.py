@@ -1,6 +1,7 @@
 """`lamplighter services`: the declared services, their pauses, and the keys of push checks."""
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import click
 
@@ -13,6 +14,8 @@ from lamplighter.cli.common import (
 )
 from lamplighter.cli.services import describe_problem, describe_silence, parse_span
 from lamplighter.domain.text import escape_terminal
+
+WINDOWS: Final = {"day": 1, "week": 7, "month": 30, "quarter": 90}
 
 
 @click.group(cls=CliGroup)
@@ -38,6 +41,19 @@ def list_(group: str | None, tag: str | None, *, as_json: bool) -> None:
         click.echo(escape_terminal(_line(each, width)))
     if not items and not problems:
         click.echo("No services match.")
+
+
+@services.command()
+@click.argument("service")
+@JSON
+def show(service: str, *, as_json: bool) -> None:
+    """Show a service: its status, uptime, latency, actions left, incidents and memories."""
+    found = read("services.read_service", service=service)
+    if as_json:
+        print_json(found)
+        return
+    for line in (*_status_lines(found), *_history_lines(found)):
+        click.echo(escape_terminal(line))
 
 
 @services.command()
@@ -102,7 +118,7 @@ def signals(check: str, limit: int, *, as_json: bool) -> None:
         click.echo("No signals yet. Create the URL with `lamplighter services push-key`.")
 
 
-def _line(each: dict[str, Any], width: int) -> str:
+def _line(each: Mapping[str, Any], width: int) -> str:
     silence = each["silence"]
     parts = [
         describe_silence(silence) if silence else "",
@@ -111,3 +127,36 @@ def _line(each: dict[str, Any], width: int) -> str:
         each["detail"] if each["state"] != "ok" else "",
     ]
     return f"{each['name']:<{width}}  {each['state']:<7}  {', '.join(filter(None, parts))}".rstrip()
+
+
+def _status_lines(service: Mapping[str, Any]) -> Iterator[str]:
+    yield _line(service, 0)
+    if service["depends_on"]:
+        yield f"Depends on: {', '.join(service['depends_on'])}"
+    latency = {each["check"]: each for each in service["latency"]["checks"]}
+    for each in service["checks"]:
+        state = {True: "passed", False: "failed", None: "not checked yet"}[each["ok"]]
+        median = latency.get(each["name"], {}).get("median_ms")
+        parts = [state, each["detail"], "" if median is None else f"median {median:g} ms in 24 h"]
+        yield f"Check {each['name']}: {', '.join(filter(None, parts))}"
+    shares = [
+        f"{days} d {service['uptime'][name]:g} %"
+        for name, days in WINDOWS.items()
+        if service["uptime"][name] is not None
+    ]
+    yield f"Uptime: {', '.join(shares) or 'no results'}"
+    for each in service["cooldowns"]:
+        names = [
+            action["name"] for action in service["actions"] if action["kind"] == each["action"]
+        ]
+        if names:
+            left = max(0, each["limit"] - each["used"])
+            yield f"Action {', '.join(names)}: {left} of {each['limit']} left"
+
+
+def _history_lines(service: Mapping[str, Any]) -> Iterator[str]:
+    for each in service["incidents"]:
+        how = (each["outcome"] or each["state"]).replace("_", " ")
+        yield f"Incident {each['id']}: {each['title']} ({how}, began {each['started']})"
+    for each in service["strongest_memories"]:
+        yield f"Memory {each['id']}: {each['observation']} ({each['confidence']:.2f})"

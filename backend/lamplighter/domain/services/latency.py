@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from lamplighter.domain.services.series import BUCKET, DAY, Aggregate, percentile, span_start
+from lamplighter.domain.services.series import BUCKET, DAY, Aggregate, span_start
 
 HOUR: Final = timedelta(hours=1)
 
@@ -53,28 +53,21 @@ def merge_spans(aggregates: Iterable[Aggregate], span: timedelta) -> list[Aggreg
     return [_merged(at, groups[at]) for at in sorted(groups)]
 
 
-def typical_latency(found: Iterable[Aggregate]) -> float | None:
-    """Return the median latency over spans of time, weighted by the number of results."""
-    return weighted_percentile([(each.p50_ms, each.count) for each in found], 50)
-
-
 def weighted_percentile(found: Iterable[tuple[float | None, int]], percent: int) -> float | None:
     """Return a percentile by the nearest rank of weighted values."""
-    ordered = sorted((value, count) for value, count in found if value is not None)
-    total = sum(count for _, count in ordered)
-    if len({count for _, count in ordered}) <= 1:
-        return percentile([value for value, _ in ordered], percent)
-    rank, passed = total * percent / 100, 0
+    ordered = sorted([(value, count) for value, count in found if value is not None])
+    share = percent * sum([count for _, count in ordered])
+    passed = 0
     for value, count in ordered:
-        passed += count
-        if passed >= rank:
+        passed += 100 * count
+        if passed >= share:
             return value
     return None
 
 
 def _merged(at: datetime, group: Sequence[Aggregate]) -> Aggregate:
     if len(group) == 1:
-        return replace(group[0], at=at)
+        return group[0] if group[0].at == at else replace(group[0], at=at)
     slowest = [each.max_ms for each in group if each.max_ms is not None]
     return Aggregate(
         at=at,

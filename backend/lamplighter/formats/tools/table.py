@@ -442,8 +442,9 @@ class ListIncidents(ClientInput):
 
 @Tool("service", "Read the status of a service", READS, scope=SEE_SERVICES)
 class ReadService(ClientInput):
-    """Read the status of a service: its checks with their last results, its uptime, what it
-    depends on, its newest incidents, and how often its actions may run now."""
+    """Read the status of a service: its checks with their last results, its uptime and latency,
+    what it depends on, its newest incidents, its strongest memories, and how often its actions
+    may run now."""
 
     example: ClassVar = {"service": "jellyfin"}
     service: Annotated[str, text("The service name, as in services.yaml.", NAME_CHARS)]

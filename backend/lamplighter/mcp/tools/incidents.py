@@ -1,22 +1,24 @@
 """The tools that list incidents or show one, and that show a service."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from lamplighter.domain.text import escape_markers, one_line, shorten
 from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.formats.tools.table import ListIncidents, ReadService
 from lamplighter.mcp.client_context import SpeakerContext
+from lamplighter.mcp.tools.rendering import NOTES
 from lamplighter.repository import reading
+from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.services import incidents
 from lamplighter.repository.services.incidents import IncidentSelection
-from lamplighter.usecases.services import check_history
 from lamplighter.usecases.services.incidents import view as incident_view
 from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
-from lamplighter.usecases.system import overview
+from lamplighter.usecases.system import service_detail
 from lamplighter.usecases.system.overview import ServiceCondition
+from lamplighter.usecases.system.service_detail import ServiceDetail
 
 MAX_LISTED: Final = 20
-NEWEST: Final = 5
 MAX_ITEMS: Final = 60
 LINE_CHARS: Final = 300
 
@@ -40,17 +42,29 @@ async def list_incidents(place: SpeakerContext, arguments: ListIncidents) -> Too
 @implements(ReadService)
 async def show_service(place: SpeakerContext, arguments: ReadService) -> ToolOutput:
     """Show how a service is; output of its checks is quoted as text."""
-    here = place.context
-    service, now = here.declared_service(arguments.service), here.now()
-    chosen = IncidentSelection(service=service.name)
+    here, project = place.context, place.project(arguments)
+    service, readable = here.declared_service(arguments.service), MemoryFilter(finds=project)
     async with reading(here.db):
-        [found] = await overview.service_conditions(here.db, [service], now=now)
-        uptime = await check_history.read_uptime(here.db, service, now=now)
-        newest = (await incidents.page(here.db, chosen, limit=NEWEST)).items
-    shown = _condition(found)
-    shown["uptime"] = {name: uptime[name] for name in check_history.WINDOWS}
-    shown["incidents"] = [_brief(as_incident(each)) for each in newest]
+        detail = await service_detail.read(here.db, service, readable=readable, now=here.now())
+    shown = _as_json(detail, project)
     return ToolOutput(text="\n".join(_service_lines(shown)), structured={"service": shown})
+
+
+def _as_json(detail: ServiceDetail, project: str) -> dict[str, Any]:
+    strongest = [service_detail.memory_as_json(each) for each in detail.strongest or ()]
+    return {
+        **_condition(detail.condition),
+        "uptime": detail.uptime,
+        "latency": [
+            {name: each[name] for name in ("check", "median_ms", "before_ms")}
+            for each in detail.latency["checks"]
+        ],
+        "incidents": [_brief(as_incident(each)) for each in detail.incidents.items],
+        "project": project,
+        "strongest_memories": [
+            {**each, "observation": _quoted(each["observation"])} for each in strongest
+        ],
+    }
 
 
 def _condition(condition: ServiceCondition) -> dict[str, Any]:
@@ -87,11 +101,25 @@ def _service_lines(service: dict[str, Any]) -> list[str]:
         lines.append(f"Check {each['name']} {passed}{detail}")
     known = [f"{name} {value}%" for name, value in service["uptime"].items() if value is not None]
     lines.append(f"Uptime without maintenance: {', '.join(known) or 'no results'}.")
+    lines += [line for each in service["latency"] for line in _latency_lines(each)]
     lines.append(f"Depends on: {', '.join(service['depends_on']) or 'nothing'}.")
     used = [f"{each['action']} {each['used']} of {each['limit']}" for each in service["cooldowns"]]
     actions = ", ".join(service["actions"]) or "none"
     lines.append(f"Actions: {actions}. Cooldown slots used: {', '.join(used)}.")
-    return lines + [_line(each) for each in service["incidents"]]
+    lines += [_line(each) for each in service["incidents"]]
+    memories = service["strongest_memories"]
+    if memories:
+        lines.append(f"Strongest memories of the project {service['project']}. {NOTES}")
+    return lines + [
+        f"{each['id']}. {each['observation']} (confidence {each['confidence']:.2f})"
+        for each in memories
+    ]
+
+
+def _latency_lines(each: dict[str, Any]) -> Iterator[str]:
+    if each["median_ms"] is not None:
+        before = "" if each["before_ms"] is None else f" (the day before: {each['before_ms']} ms)"
+        yield f"Median latency of {each['check']} over 24 h: {each['median_ms']} ms{before}."
 
 
 def _describe(one: dict[str, Any]) -> str:

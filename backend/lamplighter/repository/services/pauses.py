@@ -51,12 +51,7 @@ async def reopen(db: Database, service: str, *, ended_at: datetime) -> None:
 
 async def between(db: Database, service: str, start: datetime, end: datetime) -> list[ServicePause]:
     """Return the pauses of a service that overlap a span of time, oldest first."""
-    query = (
-        sa.select(service_pauses)
-        .where(service_pauses.c.service == service, service_pauses.c.began_at < end)
-        .where(_covering(start))
-        .order_by(service_pauses.c.id)
-    )
+    query = _BETWEEN(service=service, since=start, end=end)
     return [_pause(row) for row in await db.fetch_all(query)]
 
 
@@ -70,9 +65,13 @@ def _covering(at: Any) -> sa.ColumnElement[bool]:
     return sa.or_(ended.is_(None), ended > at) & sa.or_(until.is_(None), until > at)
 
 
-_COVERING: Final = Statement(
-    sa.select(service_pauses)
-    .where(_covering(sa.bindparam("since", type_=UTCDateTime())))
-    .order_by(service_pauses.c.id.desc())
+_STILL_OPEN: Final = sa.select(service_pauses).where(
+    _covering(sa.bindparam("since", type_=UTCDateTime()))
+)
+_COVERING: Final = Statement(_STILL_OPEN.order_by(service_pauses.c.id.desc()))
+_BETWEEN: Final = Statement(
+    _STILL_OPEN.where(service_pauses.c.service == sa.bindparam("service"))
+    .where(service_pauses.c.began_at < sa.bindparam("end", type_=UTCDateTime()))
+    .order_by(service_pauses.c.id)
 )
 _pause: Final = reader(ServicePause)

@@ -19,7 +19,7 @@ from lamplighter.domain.services.series import (
 )
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.statements import Fetch, Statement
+from lamplighter.repository.store.statements import Fetch, Statement, fetch_list
 from lamplighter.repository.store.tables import (
     check_aggregates,
     check_points,
@@ -253,12 +253,14 @@ async def all_points(
     db: Database, spans: Mapping[int, tuple[datetime, datetime]]
 ) -> dict[int, list[SeriesPoint]]:
     """Return the results of some series between two moments, as far as aggregates need them."""
-    queries = [_POINTS(series=each, start=start, end=end) for each, (start, end) in spans.items()]
-    found = await db.fetch_each(queries)
-    return {
-        each: [_point(row, _MEASURED) for row in rows]
-        for each, rows in zip(spans, found, strict=True)
-    }
+    fetches = [points_fetch(each, start, end) for each, (start, end) in spans.items()]
+    return dict(zip(spans, await db.fetch_together(*fetches), strict=True))
+
+
+def points_fetch(series_id: int, start: datetime, end: datetime) -> Fetch[list[SeriesPoint]]:
+    """Build the fetch of the results of a series, as far as aggregates need them."""
+    query = _POINTS(series=series_id, start=start, end=end)
+    return fetch_list(query, lambda row: _point(row, _MEASURED))
 
 
 async def aggregates(

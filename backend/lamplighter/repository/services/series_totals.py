@@ -1,5 +1,6 @@
 """Queries on many check results at once: failures, and the newest results of each series."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -18,12 +19,15 @@ from lamplighter.domain.services.series import (
     span_start,
 )
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import Seconds, UTCDateTime
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.dialect import NUMBER, InIdList, Seconds, UTCDateTime
+from lamplighter.repository.store.statements import Fetch, Statement, fetch_list
 from lamplighter.repository.store.tables import check_aggregates, check_points, check_series
 
 BEATS: Final = 60
 """The number of results in a heartbeat strip."""
+
+END: Final = EPOCH + timedelta(days=365 * 1_000)
+"""A moment after every result."""
 
 _EPOCH: Final = sa.literal(EPOCH, UTCDateTime())
 _FAILED: Final = sa.case((check_points.c.state == PointState.FAILED, 1), else_=0)
@@ -72,6 +76,76 @@ def _prepare_newest() -> Statement:
 _NEWEST: Final = _prepare_newest()
 
 
+def _moment(name: str) -> sa.BindParameter[datetime]:
+    return sa.bindparam(name, EPOCH, type_=UTCDateTime())  # the separator of texts needs defaults
+
+
+_OF_SERIES: Final = InIdList(check_series.c.id, sa.bindparam("ids", type_=sa.Text))
+
+
+def _prepare_folded() -> sa.Select[Any]:
+    own = check_aggregates.c
+    return (
+        sa.select(
+            own.series_id.label("id"),
+            sa.func.sum(own.count - own.silent).label("count"),
+            sa.func.sum(own.failures - own.silent_failures).label("failures"),
+        )
+        .where(InIdList(own.series_id, sa.bindparam("ids", type_=sa.Text)))
+        .where(own.span == sa.bindparam("of"))
+        .where(own.at >= _moment("start"), own.at < _moment("end"))
+        .group_by(own.series_id)
+    )
+
+
+_FOLDED: Final = Statement(_prepare_folded())
+_TODAY: Final = Statement(
+    _prepare_folded()
+    .join(check_series, check_series.c.id == check_aggregates.c.series_id)
+    .where(check_aggregates.c.at >= sa.func.coalesce(check_series.c.day_folded_to, _EPOCH))
+)
+_SINGLE: Final = Statement(
+    sa.select(
+        check_series.c.id,
+        sa.func.count().label("count"),
+        sa.func.sum(_FAILED).label("failures"),
+    )
+    .join(check_points, check_points.c.series_id == check_series.c.id)
+    .where(_OF_SERIES, check_points.c.at >= _moment("start"))
+    .where(check_points.c.at >= sa.func.coalesce(check_series.c.folded_to, _EPOCH))
+    .where(check_points.c.state != PointState.INCONCLUSIVE, ~_SILENT)
+    .group_by(check_series.c.id)
+)
+
+
+def _within(*columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    """Return the query of the aggregates of one series and resolution between two moments."""
+    own = check_aggregates.c
+    return (
+        sa.select(*columns)
+        .where(own.span == sa.bindparam("of", ""), own.series_id == sa.bindparam("series", 0))
+        .where(own.at >= _moment("start"), own.at < _moment("end"))
+    )
+
+
+def _prepare_merged() -> Statement:
+    own, join = check_aggregates.c, sa.func.aggregate_strings
+    at = (Seconds(own.at) // sa.bindparam("seconds", 1, type_=NUMBER)).label("span")
+    values = [
+        join(sa.func.coalesce(sa.cast(own[name], sa.Text), ""), ",").label(f"{name}_all")
+        for name in ("count", "p50_ms", "p95_ms")
+    ]
+    totals = [sa.func.sum(own[name]).label(name) for name in _TOTALS]
+    query = _within(at, *totals, sa.func.max(own.max_ms).label("max_ms"), *values)
+    return Statement(query.group_by(at).order_by(at))
+
+
+_MERGED: Final = _prepare_merged()
+_MEDIANS: Final = Statement(
+    _within(check_aggregates.c.p50_ms, check_aggregates.c.count), tuples=True
+)
+
+
 async def counts_since(
     db: Database, series: Sequence[CheckSeries], *starts: datetime
 ) -> list[dict[int, tuple[int, int]]]:
@@ -82,10 +156,10 @@ async def counts_since(
     retention do not count.
     """
     ids = [each.id for each in series]
-    queries: dict[tuple[object, ...], sa.Select[Any]] = {}
+    queries: dict[tuple[object, ...], Any] = {}
     part_keys = []
     for start in starts:
-        parts = _parts(series, ids, start)
+        parts = _parts(series, json.dumps(ids), start)
         part_keys.append(list(parts))
         queries |= parts
     rows = await db.fetch_each(list(queries.values())) if ids else [[] for _ in queries]
@@ -94,23 +168,20 @@ async def counts_since(
 
 
 def _parts(
-    series: Sequence[CheckSeries], ids: Sequence[int], start: datetime
-) -> dict[tuple[object, ...], sa.Select[Any]]:
+    series: Sequence[CheckSeries], ids: str, start: datetime
+) -> dict[tuple[object, ...], Any]:
     """Return the queries whose sum is the count since a moment; several moments share some."""
     midnight = span_start(start, DAY)
     first = midnight if midnight == start else midnight + DAY
-    daily, fine, at = SeriesResolution.DAILY, SeriesResolution.FINE, check_aggregates.c.at
+    daily, fine = SeriesResolution.DAILY, SeriesResolution.FINE
     # nearly equal for all series: a bound for the index, refined by the exact one of each series
     today = min((max(first, each.day_folded_to or EPOCH) for each in series), default=first)
     newer = min((max(start, each.folded_to or EPOCH) for each in series), default=start)
-    day_end = sa.func.coalesce(check_series.c.day_folded_to, _EPOCH)
     return {
-        ("edge", start): _folded(ids, fine, at >= start, at < first),
-        ("days", first): _folded(ids, daily, at >= first),
-        ("today", today): _folded(ids, fine, at >= today, at >= day_end).join(
-            check_series, check_series.c.id == check_aggregates.c.series_id
-        ),
-        ("single", newer): _single(ids, newer),
+        ("edge", start): _FOLDED(ids=ids, of=fine, start=start, end=first),
+        ("days", first): _FOLDED(ids=ids, of=daily, start=first, end=END),
+        ("today", today): _TODAY(ids=ids, of=fine, start=today, end=END),
+        ("single", newer): _SINGLE(ids=ids, start=newer),
     }
 
 
@@ -121,6 +192,13 @@ def _sum(ids: Sequence[int], parts: Sequence[Sequence[Any]]) -> dict[int, tuple[
             count, failures = counts[row["id"]]
             counts[row["id"]] = count + int(row["count"]), failures + int(row["failures"])
     return counts
+
+
+def medians_fetch(
+    of: SeriesResolution, series_id: int, *, start: datetime, end: datetime
+) -> Fetch[list[tuple[float | None, int]]]:
+    """Build the fetch of the medians of a series' aggregates, each with its number of results."""
+    return fetch_list(_MEDIANS(of=of, series=series_id, start=start, end=end), tuple)
 
 
 async def newest(db: Database, series_ids: Sequence[int]) -> dict[int, Beats]:
@@ -139,28 +217,16 @@ def _beats(row: Any) -> Beats:
     )
 
 
-async def merged_aggregates(
-    db: Database, series_id: int, span: timedelta, *, start: datetime, end: datetime
-) -> list[Aggregate]:
-    """Return the 5-minute aggregates of a series, merged into longer spans, oldest first.
+def merged_fetch(
+    of: SeriesResolution, series_id: int, span: timedelta, *, start: datetime, end: datetime
+) -> Fetch[list[Aggregate]]:
+    """Build the fetch of the aggregates of a series, merged into longer spans, oldest first.
 
     The database groups them: a month has 8,640, and a row for each would cost ten times as much.
     """
-    column, join = check_aggregates.c, sa.func.aggregate_strings
-    at = (Seconds(column.at) // int(span.total_seconds())).label("span")
-    values = {
-        name: join(sa.func.coalesce(sa.cast(column[name], sa.Text), ""), ",").label(f"{name}_all")
-        for name in ("count", "p50_ms", "p95_ms")
-    }
-    totals = [sa.func.sum(column[name]).label(name) for name in _TOTALS]
-    query = (
-        sa.select(at, *totals, sa.func.max(column.max_ms).label("max_ms"), *values.values())
-        .where(column.span == SeriesResolution.FINE, column.series_id == series_id)
-        .where(column.at >= start, column.at < end)
-        .group_by(at)
-        .order_by(at)
-    )
-    return [_merged(row, span) for row in await db.fetch_all(query)]
+    seconds = int(span.total_seconds())
+    query = _MERGED(of=of, series=series_id, seconds=seconds, start=start, end=end)
+    return fetch_list(query, lambda row: _merged(row, span))
 
 
 def _merged(row: Any, span: timedelta) -> Aggregate:
@@ -202,35 +268,4 @@ def _series(row: Any) -> CheckSeries:
         checked_at=row["checked_at"],
         latency_ms=row["latency_ms"],
         silent=row["silent"],
-    )
-
-
-def _folded(
-    ids: Sequence[int], span: SeriesResolution, *within: sa.ColumnElement[bool]
-) -> sa.Select[Any]:
-    own = check_aggregates.c
-    series = own.series_id
-    return (
-        sa.select(
-            series.label("id"),
-            sa.func.sum(own.count - own.silent).label("count"),
-            sa.func.sum(own.failures - own.silent_failures).label("failures"),
-        )
-        .where(series.in_(ids), own.span == span, *within)
-        .group_by(series)
-    )
-
-
-def _single(ids: Sequence[int], start: datetime) -> sa.Select[Any]:
-    return (
-        sa.select(
-            check_series.c.id,
-            sa.func.count().label("count"),
-            sa.func.sum(_FAILED).label("failures"),
-        )
-        .join(check_points, check_points.c.series_id == check_series.c.id)
-        .where(check_series.c.id.in_(ids), check_points.c.at >= start)
-        .where(check_points.c.at >= sa.func.coalesce(check_series.c.folded_to, _EPOCH))
-        .where(check_points.c.state != PointState.INCONCLUSIVE, ~_SILENT)
-        .group_by(check_series.c.id)
     )

@@ -8,11 +8,13 @@ from lamplighter.domain.errors import NotFound
 from lamplighter.domain.services.checks.push import PushSignal
 from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.services.series import SeriesResolution
+from lamplighter.domain.services.service import Service
 from lamplighter.domain.text import format_time
 from lamplighter.formats import serialize
 from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.formats.serialize import Writer, format_moment
 from lamplighter.repository import reading
+from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.services import incidents as rows
 from lamplighter.repository.services import pushes
 from lamplighter.repository.services.incidents import IncidentSelection
@@ -20,7 +22,7 @@ from lamplighter.usecases.services import check_history, push_checks
 from lamplighter.usecases.services.check_history import SeriesSelection
 from lamplighter.usecases.services.incidents import view as incident_view
 from lamplighter.usecases.services.incidents.replay import ReplayOptions, replay
-from lamplighter.usecases.system import overview
+from lamplighter.usecases.system import overview, service_detail
 from lamplighter.usecases.system.overview import ServiceCondition
 
 if TYPE_CHECKING:
@@ -46,19 +48,62 @@ async def list_services(
     async with reading(here.db):
         conditions = await overview.service_conditions(here.db, chosen, now=clock.now())
     return {
-        "items": [
-            {
-                "name": each.service.name,
-                "state": each.state,
-                "since": format_moment(each.changed_at),
-                "detail": each.detail,
-                "group": each.service.group,
-                "tags": list(each.service.tags),
-                "silence": _silence(each),
-            }
-            for each in conditions
-        ],
+        "items": [_state(each) for each in conditions],
         "problems": file.problems(),
+    }
+
+
+async def read_service(here: "QueryContext", *, service: str) -> dict[str, Any]:
+    """Return a service as a whole; raises NotFound."""
+    declared = _declared(here, service)
+    async with reading(here.db):
+        detail = await service_detail.read(
+            here.db, declared, readable=MemoryFilter(), now=clock.now()
+        )
+    condition = detail.condition
+    return {
+        **_state(condition),
+        "line": declared.line,
+        "depends_on": list(declared.depends_on),
+        "checks": [
+            {
+                "name": each.name,
+                "ok": result.ok if result else None,
+                "warned": bool(result and result.warned),
+                "latency_ms": result.latency_ms if result else None,
+                "detail": result.detail if result else "",
+            }
+            for each in declared.checks
+            for result in [condition.latest.get(each.name)]
+        ],
+        "uptime": detail.uptime,
+        "latency": detail.latency,
+        "actions": [{"name": each.name, "kind": each.kind} for each in declared.actions],
+        "cooldowns": [serialize.cooldown_status(each) for each in condition.used],
+        "incidents": [_as_json(each, now=clock.now()) for each in detail.incidents.items],
+        "memories": condition.memories,
+        "strongest_memories": [
+            service_detail.memory_as_json(each) for each in detail.strongest or ()
+        ],
+    }
+
+
+def _declared(here: "QueryContext", service: str) -> Service:
+    declared = here.services().last_good().find(service)
+    if declared is None:
+        raise NotFound(f"Service {service!r} not found in {here.settings.services}.")
+    return declared
+
+
+def _state(each: ServiceCondition) -> dict[str, Any]:
+    return {
+        "name": each.service.name,
+        "state": each.state,
+        "since": format_moment(each.changed_at),
+        "detail": each.detail,
+        "group": each.service.group,
+        "tags": list(each.service.tags),
+        "silence": _silence(each),
     }
 
 
@@ -79,10 +124,7 @@ async def read_series(
     limit: int,
 ) -> dict[str, Any]:
     """Return the series of a service's checks for the last `seconds`; raises NotFound."""
-    declared = here.services().last_good().find(service)
-    if declared is None:
-        raise NotFound(f"Service {service!r} not found in {here.settings.services}.")
-    now = clock.now()
+    declared, now = _declared(here, service), clock.now()
     selection = SeriesSelection(
         check=check,
         start=now - timedelta(seconds=seconds),

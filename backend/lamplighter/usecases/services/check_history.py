@@ -17,7 +17,7 @@ from lamplighter.domain.services.service import Service
 from lamplighter.formats.serialize import Writer, format_moment
 from lamplighter.repository import Database
 from lamplighter.repository.services import series, series_totals
-from lamplighter.usecases.services.check_trends import uptime
+from lamplighter.usecases.services.check_trends import declared_series, uptime
 
 RECENT: Final = timedelta(hours=6)
 
@@ -77,11 +77,17 @@ async def read_uptime(db: Database, service: Service, *, now: datetime) -> dict[
     Of several checks the worst counts, without the results of pauses and maintenance windows; null
     if no other result is stored.
     """
-    found = await _selected(db, service, None)
-    starts = [now - timedelta(days=days) for days in WINDOWS.values()]
-    counts = await series_totals.counts_since(db, found, *starts)
-    windows = {name: uptime(each.values()) for name, each in zip(WINDOWS, counts, strict=True)}
+    windows = await uptime_windows(db, await declared_series(db, service), now=now)
     return {"service": service.name, **windows}
+
+
+async def uptime_windows(
+    db: Database, some: Sequence[CheckSeries], *, now: datetime
+) -> dict[str, float | None]:
+    """Return the share of passed results of some checks of a service, as `read_uptime` does."""
+    starts = [now - timedelta(days=days) for days in WINDOWS.values()]
+    counts = await series_totals.counts_since(db, some, *starts)
+    return {name: uptime(each.values()) for name, each in zip(WINDOWS, counts, strict=True)}
 
 
 async def _selected(db: Database, service: Service, check: str | None) -> list[CheckSeries]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any, Final
 
 from lamplighter.domain.services.checks.silence import SilenceKind
-from lamplighter.domain.services.latency import LatencyPeriod, merge_spans, typical_latency
+from lamplighter.domain.services.latency import LatencyPeriod, merge_spans, weighted_percentile
 from lamplighter.domain.services.series import (
     BUCKET,
     DAY,
@@ -22,29 +23,46 @@ from lamplighter.formats.serialize import format_moment
 from lamplighter.repository import Database
 from lamplighter.repository.services import pauses, series, series_totals
 from lamplighter.repository.services.series_totals import BEATS, Beats
+from lamplighter.repository.store.statements import Fetch
 
 MAX_SILENCES: Final = 100
 MONTH: Final = 30 * DAY
 MILLISECOND: Final = timedelta(milliseconds=1)
+LENGTHS: Final = {SeriesResolution.DAILY: DAY, SeriesResolution.FINE: BUCKET}
+Part = tuple[SeriesResolution, datetime, datetime]
 
 
 async def read_latency(
     db: Database, service: Service, period: LatencyPeriod, *, now: datetime
 ) -> dict[str, Any]:
     """Return latency and failures of each check of a service as JSON, in columns."""
+    return await latency_of(db, service, await declared_series(db, service), period, now=now)
+
+
+async def declared_series(db: Database, service: Service) -> list[CheckSeries]:
+    """Return the series of the declared checks of a service, in their order."""
+    stored = await db.fetch(series.by_key([service.name]))
+    keys = [(service.name, each.name) for each in service.checks]
+    return [stored[key] for key in keys if key in stored]
+
+
+async def latency_of(
+    db: Database,
+    service: Service,
+    some: Sequence[CheckSeries],
+    period: LatencyPeriod,
+    *,
+    now: datetime,
+) -> dict[str, Any]:
+    """Return latency and failures of some checks of a service, as `read_latency` does."""
     start, span = period.start(now), period.span
-    names = [each.name for each in service.checks]
-    found = {each.check: each for each in await series.of_services(db, [service.name])}
-    checks = [
-        await _check_latency(db, found[name], start, now, span) for name in names if name in found
-    ]
     return {
         "service": service.name,
         "period": period,
         "since": format_moment(start),
         "until": format_moment(now),
         "seconds": int(span.total_seconds()),
-        "checks": checks,
+        "checks": [await _check_latency(db, each, start, now, span) for each in some],
         "silences": await _silences(db, service, start, now),
     }
 
@@ -53,38 +71,72 @@ async def _check_latency(
     db: Database, each: CheckSeries, start: datetime, now: datetime, span: timedelta
 ) -> dict[str, Any]:
     """Return a check over a period, with its median in the preceding period of the same length."""
-    own = await _spans(db, each, start, now, span)
-    before = await _spans(db, each, start - (now - start), start, span)
+    early = start - (now - start)
+    parts, rest = _stored_parts(each, early, now, span)
+    fetches = [
+        _merged_fetches(each, _clip(parts, start, now), span),
+        _median_fetches(each, _clip(parts, start, now)),
+        _median_fetches(each, _clip(parts, early, start)),
+        [series.points_fetch(each.id, rest, now + BUCKET)],
+    ]
+    rows = iter(await db.fetch_together(*chain(*fetches)))
+    spans, own, before, points = ([*chain(*islice(rows, len(some)))] for some in fetches)
+    fresh = aggregate(points, min(span, BUCKET))
+    spans += [one for one in fresh if one.at >= start]
+    own += [(one.p50_ms, one.count) for one in fresh if one.at >= start]
+    before += [(one.p50_ms, one.count) for one in fresh if one.at < start]
     return {
         "check": each.check,
         "kind": each.kind,
-        **_columns(own, start, span),
-        "median_ms": _rounded(typical_latency(own)),
-        "before_ms": _rounded(typical_latency(one for one in before if one.at < start)),
+        **_columns(merge_spans(spans, span), start, span),
+        "median_ms": _rounded(weighted_percentile(own, 50)),
+        "before_ms": _rounded(weighted_percentile(before, 50)),
     }
 
 
-async def _spans(
-    db: Database, each: CheckSeries, start: datetime, end: datetime, span: timedelta
-) -> list[Aggregate]:
-    """Return the aggregate of each time span, from the coarsest entries that fit and the rest."""
-    aggregates: list[Aggregate] = []
-    for resolution, least, to in (
-        (SeriesResolution.DAILY, DAY, each.day_folded_to),
-        (SeriesResolution.FINE, BUCKET, each.folded_to),
+def _stored_parts(
+    each: CheckSeries, start: datetime, end: datetime, span: timedelta
+) -> tuple[list[Part], datetime]:
+    """Return the aggregates of a time, from the coarsest that fit, and where single results begin.
+
+    Each part has a resolution, its beginning and its end.
+    """
+    parts: list[Part] = []
+    for resolution, to in (
+        (SeriesResolution.DAILY, each.day_folded_to),
+        (SeriesResolution.FINE, each.folded_to),
     ):
-        to = min(to, end) if to else start
-        whole = span_start(to, span)
-        if span > least and whole > start:  # never days: no period has longer spans
-            aggregates += await series_totals.merged_aggregates(
-                db, each.id, span, start=start, end=whole
-            )
-            start = whole
-        if span >= least and to > start:
-            aggregates += await series.aggregates(db, resolution, each.id, start=start, end=to)
+        to = min(to or start, end)
+        if span >= LENGTHS[resolution] and to > start:
+            parts.append((resolution, start, to))
             start = to
-    points = await series.all_points(db, {each.id: (start, end + BUCKET)})
-    return merge_spans([*aggregates, *aggregate(points[each.id], min(span, BUCKET))], span)
+    return parts, start
+
+
+def _clip(parts: Iterable[Part], start: datetime, end: datetime) -> list[Part]:
+    return [
+        (resolution, max(begin, start), min(to, end))
+        for resolution, begin, to in parts
+        if begin < end and to > start
+    ]
+
+
+def _merged_fetches(each: CheckSeries, parts: Iterable[Part], span: timedelta) -> list[Fetch[Any]]:
+    """Build the fetches of whole time spans, and of the single aggregates of the last one."""
+    return [
+        series_totals.merged_fetch(resolution, each.id, length, start=begin, end=to)
+        for resolution, begin, end in parts
+        for whole in [max(begin, span_start(end, span))]
+        for length, begin, to in ((span, begin, whole), (LENGTHS[resolution], whole, end))
+        if begin < to
+    ]
+
+
+def _median_fetches(each: CheckSeries, parts: Iterable[Part]) -> list[Fetch[Any]]:
+    return [
+        series_totals.medians_fetch(resolution, each.id, start=begin, end=end)
+        for resolution, begin, end in parts
+    ]
 
 
 def _columns(aggregates: Sequence[Aggregate], start: datetime, span: timedelta) -> dict[str, Any]:

@@ -59,7 +59,7 @@ export function comparedWords(check, period) {
 export function servicePage(store) {
   const [service, router] = ["service", "router"].map(store)
   const clock = store("clock")
-  const row = () => /** @type {Service} */ (service.row)
+  const row = () => /** @type {ServiceDetail} */ (service.row)
   return {
     ready: () => service.row !== null,
     row,
@@ -71,8 +71,7 @@ export function servicePage(store) {
     chooseCheck: (/** @type {string} */ check) => router.go(router.with({ check }), { replace: true }),
     charted: () => service.charted?.check ?? "",
 
-    uptimes: () =>
-      WINDOWS.map((key) => ({ key, name: t(`service.${key}`), words: percentWords(service.uptime[key] ?? null) })),
+    uptimes: () => WINDOWS.map((key) => ({ key, name: t(`service.${key}`), words: percentWords(row().uptime[key]) })),
 
     /** The chart, once its data is loaded. */
     chart() {

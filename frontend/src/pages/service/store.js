@@ -17,10 +17,8 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
   let drawnAt = 0
   return {
     name: "",
-    row: /** @type {Service | null} */ (null),
-    uptime: /** @type {Record<string, number | null>} */ ({}),
+    row: /** @type {ServiceDetail | null} */ (null),
     latency: /** @type {Latency | null} */ (null),
-    incidents: /** @type {Incident[]} */ ([]),
     beliefs: /** @type {Belief[]} */ ([]),
     believed: 0,
     uses: /** @type {Use[]} */ ([]),
@@ -44,13 +42,13 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
       if (name !== this.name) this.empty(name)
       Object.assign(this, { period: PERIODS.includes(period) ? period : USUAL, check, here: true })
       this.again = throttle(() => this.here && this.load(), { later, now })
-      if (isOther) return Promise.all([this.load(), this.loadChart(), heartbeats.load(name)])
+      if (isOther) return Promise.all([this.load(), this.period !== USUAL && this.loadChart(), heartbeats.load(name)])
       if (redraw) return this.loadChart()
     },
 
     /** @param {string} name */
     empty(name) {
-      Object.assign(this, { name, row: null, uptime: {}, latency: null, incidents: [], beliefs: [], uses: [] })
+      Object.assign(this, { name, row: null, latency: null, beliefs: [], uses: [] })
       Object.assign(this, { phase: "loading", problem: "", pushUrl: "", believed: 0 })
     },
 
@@ -64,20 +62,20 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
 
     async load() {
       const requestId = ++lastRequestId
-      const url = `/services/${encodeURIComponent(this.name)}`
       try {
         // all at once: a later response would push the rest down
-        const [row, uptime, incidents, uses, beliefs] = await Promise.all([
-          api.get(url),
-          api.get(`${url}/uptime`),
-          api.get("/incidents", { service: this.name, limit: FEW }),
+        const [row, uses, beliefs] = await Promise.all([
+          api.get(`/services/${encodeURIComponent(this.name)}`),
           api.get("/cooldowns/uses", { service: this.name, limit: FEW }),
           api.get("/audit", { topic: this.name, prompt: true, limit: FEW }),
         ])
         if (requestId !== lastRequestId) return
-        Object.assign(this, { row, uptime, phase: "ready", problem: "" })
-        Object.assign(this, { incidents: incidents.items, uses: uses.items, beliefs: beliefs.items })
-        this.believed = beliefs.states.active
+        Object.assign(this, { row, phase: "ready", problem: "" })
+        if (!this.latency && this.period === USUAL) {
+          this.latency = row.latency
+          drawnAt = now()
+        }
+        Object.assign(this, { uses: uses.items, beliefs: beliefs.items, believed: beliefs.states.active })
       } catch (problem) {
         if (requestId === lastRequestId) this.failed(/** @type {Problem} */ (problem))
       }

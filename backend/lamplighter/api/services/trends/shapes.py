@@ -41,7 +41,7 @@ class SilentSpanOut(Struct):
     reason: str
 
 
-class LatencyOut(Struct):
+class LatencyChartOut(Struct):
     """Latency and failures of a service's checks; span n begins `since` + n * `seconds`."""
 
     service: str
@@ -51,6 +51,11 @@ class LatencyOut(Struct):
     seconds: int
     checks: list[CheckLatencyOut]
     silences: list[SilentSpanOut]
+
+
+class LatencyOut(LatencyChartOut):
+    """Latency and failures of a service's checks over a period."""
+
     seq: int
 
 

@@ -17,11 +17,12 @@ from lamplighter.domain.actions.approval import (
     ApprovalState,
 )
 from lamplighter.domain.services.incident import Incident, IncidentOutcome, IncidentState
+from lamplighter.domain.services.notice import NoticePolicy
 from lamplighter.domain.services.series import PointState
 from lamplighter.domain.services.service import Action, ActionKind, ApprovalPolicy
 from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import incidents
+from lamplighter.repository.services import incidents, notices
 from lamplighter.repository.sessions import approvals as stored
 from lamplighter.repository.sessions import escalations, requests, sessions
 from lamplighter.usecases.services.incidents import view
@@ -192,6 +193,20 @@ async def test_recovery_withdraws_the_approval_of_the_service(db: Database) -> N
     assert withdrawn is not None
     assert (withdrawn.state, withdrawn.note) == (ApprovalState.WITHDRAWN, "Web is healthy again")
     assert (await view.get(db, incident.id)).outcome is IncidentOutcome.RECOVERED
+
+
+async def test_end_is_sent_if_only_the_request_for_approval_was(db: Database) -> None:
+    db.telling = NoticePolicy()
+    incident = await failing(db, NOON)
+    await waits(db, incident, at=NOON + 2 * SECOND)
+
+    await recovers(db, at=NOON + 5 * SECOND)  # before the incident is announced
+
+    texts = [each.title for each in (await notices.page(db, None, limit=9)).items]
+    assert texts == [
+        "Web is healthy again after 6 s; it recovered without a repair by Lamplighter",
+        "Waiting for approval: restart of Web.",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,11 @@ def test_approved_action_repairs_its_incident_and_names_who_approved(
     assert home.rows(acted) == [(by,)]
     assert home.rows("SELECT name, outcome FROM cooldowns") == [("restart", "success")]
     shown = timeline(home, 1)
-    assert f"approval: restart of app: approved by {by} and run" in shown
+    assert [each for each in shown if "approv" in each] == [
+        "approval: Asked to approve restart of app",
+        "state: waiting_for_approval",
+        f"approval: restart of app: approved by {by} and run",
+    ]
     assert shown[-1].startswith("resolved: app is healthy again after ")
     assert shown[-1].endswith("; repaired by restart")
     *announced, (end,) = home.rows(NOTICES)
@@ -143,7 +147,8 @@ def test_service_that_recovers_withdraws_its_approval(home: Home, init: Init) ->
     home.until(lambda: home.value(waited) == "completed")
     assert home.rows("SELECT id FROM escalations WHERE state = 'person'") == []
     assert home.rows("SELECT id FROM cooldowns WHERE outcome = 'success'") == []
-    assert "approval: restart of app: withdrawn: app is healthy again" in timeline(home, 1)
+    stated = [each for each in timeline(home, 1) if "of app" in each and "withdrawn" in each]
+    assert stated == ["approval: restart of app: withdrawn: app is healthy again"]
 
 
 def test_closed_incident_withdraws_its_approval_and_the_next_requests_another(

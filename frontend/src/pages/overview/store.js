@@ -2,6 +2,7 @@ import { momentOf, timeAgo, until } from "../../shared/format/format.js"
 import { throttle } from "../../shared/browser/throttle.js"
 import { sentence } from "../../shared/format/status.js"
 import { costWords, dayWords, figuresOf, gathered, learnedGroups, tiersOf, turnsWords } from "./figures.js"
+import { attention } from "./attention.js"
 import { openIncidents } from "./open-incidents.js"
 import { t } from "../../shared/texts/index.js"
 
@@ -73,10 +74,11 @@ export function overview({
     stripsAt: 0,
     filter: "",
     incidents: openIncidents(),
+    attention: attention(),
 
     visit() {
       this.here = true
-      this.incidents.places = 0
+      this.incidents.places = this.attention.places = 0
       visit.touch()
       reloadSoon = throttle(() => this.here && this.load(), { later, now })
       this.load()
@@ -114,6 +116,7 @@ export function overview({
     take(state, since) {
       this.state = state
       this.incidents.take(state)
+      this.attention.take(state.people ?? [])
       this.services = this.held ? inPlace(state.services, this.services) : inOrder(state.services)
       if (since !== this.since) this.closeAll()
       this.since = since

@@ -80,8 +80,20 @@ def test_an_outage_does_not_move_the_overview(
     opened(page, app, width)
     incidents = page.get_by_role("region", name="Open incidents")
     expect(incidents).to_contain_text("No open incidents.")
+    services = page.get_by_role("list", name="Services").get_by_role("listitem")
+    order = page.get_by_role("button", name="Order by severity")
 
-    fail_all(listeners)
+    fail_all(listeners[-1:])
+
+    expect(services.last).to_contain_text("failing")
+    expect(order).to_be_visible()
+    unmoved(page, f"overview-{width}-one")
+    order.click()
+    expect(services.first).to_contain_text(f"n{COUNT - 1:02}")
+    expect(order).to_be_hidden()
+    page.evaluate("window.shifted = 0, window.moved.length = 0")
+
+    fail_all(listeners[:-1])
 
     expect(incidents.get_by_role("link", name=f"{COUNT - 1} more incidents")).to_be_visible()
     expect(page.get_by_title(f"All {COUNT} services are failing.")).to_be_visible()

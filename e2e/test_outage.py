@@ -2,12 +2,14 @@
 
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from app import App
+from lamplighter.repository.store import driver
 from test_no_jump import WIDTHS
 from test_phone import picture
 from test_round import SHIFTS, looked_at
@@ -56,6 +58,16 @@ def fail_all(listeners: list[socket.socket]) -> None:
         each.shutdown(socket.SHUT_RDWR)  # the port stays bound, and refuses connections
 
 
+def leave_to_people(app: App) -> None:
+    """Store that each service needs a person, as when all of their sessions failed."""
+    columns = "(session_id, tier, service, reason, state, created_at)"
+    values = "VALUES (1, 3, ?, 'Nothing helped', 'person', '2026-01-01T00:00:00Z')"
+    with closing(driver.connect(str(app.home / "lamplighter.db"))) as connection:
+        services = [(f"n{number:02}",) for number in range(COUNT)]
+        connection.executemany(f"INSERT INTO escalations {columns} {values}", services)
+        connection.commit()
+
+
 def unmoved(page: Page, name: str) -> None:
     picture(page, name)
     assert page.evaluate("window.shifted") < 0.01, page.evaluate("window.moved")
@@ -68,15 +80,33 @@ def test_an_outage_does_not_move_the_overview(
     opened(page, app, width)
     incidents = page.get_by_role("region", name="Open incidents")
     expect(incidents).to_contain_text("No open incidents.")
+    services = page.get_by_role("list", name="Services").get_by_role("listitem")
+    order = page.get_by_role("button", name="Order by severity")
 
-    fail_all(listeners)
+    fail_all(listeners[-1:])
+
+    expect(services.last).to_contain_text("failing")
+    expect(order).to_be_visible()
+    unmoved(page, f"overview-{width}-one")
+    order.click()
+    expect(services.first).to_contain_text(f"n{COUNT - 1:02}")
+    expect(order).to_be_hidden()
+    page.evaluate("window.shifted = 0, window.moved.length = 0")
+
+    fail_all(listeners[:-1])
 
     expect(incidents.get_by_role("link", name=f"{COUNT - 1} more incidents")).to_be_visible()
     expect(page.get_by_title(f"All {COUNT} services are failing.")).to_be_visible()
     expect(incidents).to_contain_text(f"{COUNT - 1} critical")
     expect(incidents.get_by_role("listitem")).to_have_count(1)
     unmoved(page, f"overview-{width}-after")
+    attention = page.get_by_role("region", name="Needs attention")
+    leave_to_people(app)
+    expect(attention.get_by_text(f"{COUNT} services need attention")).to_be_visible()
+    unmoved(page, f"overview-{width}-attention")
 
+    attention.get_by_role("button", name="Expand").click()
+    expect(attention.get_by_role("button", name="Mark as handled: n")).to_have_count(COUNT)
     incidents.get_by_role("button", name="Expand").click()
     expect(incidents.get_by_role("listitem")).to_have_count(5)
     picture(page, f"overview-{width}-expanded")

@@ -146,7 +146,7 @@ def test_a_case_marked_as_handled_is_no_longer_open(page: Page, watched: App) ->
 
     page.set_viewport_size({"width": 320, "height": 700})
     page.get_by_role("main").get_by_role("link", name="#1", exact=True).click(trial=True)
-    page.get_by_role("button", name="Mark elsewhere as handled").click()
+    page.get_by_role("button", name="Mark as handled: elsewhere").click()
 
     expect(page.get_by_text("Nothing needs your attention.")).to_be_visible()
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.incident import IncidentOutcome
 from lamplighter.domain.services.notice import (
     SETTLE,
     Notice,
@@ -88,6 +89,27 @@ def test_type_of_a_message_follows_its_most_severe_notice(
     notices: list[Notice], type_: str
 ) -> None:
     assert compose_message(notices).type.value == type_
+
+
+@pytest.mark.parametrize(
+    ("outcome", "type_", "level"),
+    [
+        (IncidentOutcome.REPAIRED, "success", "INFO"),
+        (IncidentOutcome.BY_PERSON, "success", "INFO"),
+        (IncidentOutcome.UNRESOLVED, "warning", "WARNING"),
+        (IncidentOutcome.MERGED, "info", "INFO"),
+        (IncidentOutcome.NONE, "info", "INFO"),
+    ],
+)
+def test_end_of_an_incident_is_a_success_only_after_a_recovery(
+    outcome: IncidentOutcome, type_: str, level: str
+) -> None:
+    ends = [notice(number, "ended", Level.INFO, **INCIDENT) for number in (1, 2)]
+
+    message = compose_message(ends, outcomes={1: IncidentOutcome.RECOVERED, 2: outcome})
+
+    assert message.type.value == type_
+    assert f"- {level} ended" in message.body.splitlines()
 
 
 def test_approvals_are_first_and_in_full_in_a_digest() -> None:

@@ -6,14 +6,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
-from gates import until
+from gates import opened, until
 
+from contexts import context
+from lamplighter.domain.actions.approval import ActionRequest
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.incident import IncidentOutcome, IncidentSource
+from lamplighter.domain.services.incident import Incident, IncidentOutcome, IncidentSource
 from lamplighter.domain.services.notice import (
     DEDUPLICATE_FOR,
     GAP,
     SETTLE,
+    MessageType,
     Notice,
     NoticeKind,
     NoticeMessage,
@@ -21,7 +25,13 @@ from lamplighter.domain.services.notice import (
     NoticeState,
     NoticeTarget,
 )
-from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.services.service import (
+    Action,
+    ActionKind,
+    ApprovalPolicy,
+    Service,
+    Services,
+)
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import events, incidents, notices
 from lamplighter.repository.store import changes
@@ -31,7 +41,7 @@ from lamplighter.usecases.services import notify
 from lamplighter.usecases.services.incidents import closing
 from lamplighter.usecases.services.incidents.merge import merge
 from lamplighter.usecases.services.incidents.steps import open_incident
-from lamplighter.usecases.sessions import halt
+from lamplighter.usecases.sessions import approvals, halt
 from lamplighter.usecases.sessions.halt import HaltControl
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -45,6 +55,7 @@ class People:
     away: set[int] = field(default_factory=set)
     names: tuple[str, ...] = ()
     got: list[tuple[int, str, str]] = field(default_factory=list)
+    types: list[MessageType] = field(default_factory=list)
 
     async def targets(self) -> list[NoticeTarget]:
         names = [*self.names, *([""] * self.addresses)]
@@ -55,6 +66,7 @@ class People:
         if address in self.away:
             return f"Address {address + 1} did not take it."
         self.got.append((address, message.heading, message.text))
+        self.types.append(message.type)
         return ""
 
 
@@ -82,6 +94,18 @@ def clock(db: Database) -> Watch:
 async def happened(db: Database, text: str, at: datetime = NOON, level: str = "critical") -> None:
     async with writing(db):
         await events.insert(db, Level(level), text, source="supervisor", now=at)
+
+
+async def fails(db: Database, *names: str, announced: bool = True) -> Incident:
+    """Open an incident of these services, and notify people of it."""
+    evidence = dict.fromkeys(names, "x")
+    async with writing(db):
+        incident = await open_incident(
+            db, IncidentSource.CHECK, names[0], evidence, title="x", started_at=NOON, now=NOON
+        )
+        if announced:
+            await closing.notify(db, incident, Level.CRITICAL, f"{names[0]} fails", now=NOON)
+    return incident
 
 
 async def all_of(db: Database) -> list[Notice]:
@@ -121,25 +145,32 @@ async def test_rolled_back_events_are_not_sent(db: Database, clock: Watch) -> No
     assert await all_of(db) == []
 
 
-async def test_paused_service_sends_only_the_end_of_an_incident(db: Database, clock: Watch) -> None:
+async def test_paused_service_sends_only_the_end_of_an_announced_incident(
+    db: Database, clock: Watch
+) -> None:
+    paused = Services((Service(name="nas", paused=True), Service(name="films", paused=True)))
+    silent = [Services()]
+    people = People()
+    sender = Sender(db, people, clock.now, services=lambda: silent[-1])
+    films = await fails(db, "films")
+    clock.at += SETTLE
+    await sender.step()
+    silent.append(paused)
+    nas = await fails(db, "nas")
     async with writing(db):
-        for service in ("nas", "films"):
-            for level, title in ((Level.CRITICAL, "fails"), (Level.INFO, "is healthy again")):
-                await notices.insert(
-                    db, NoticeKind.INCIDENT, level, f"{service} {title}", service=service, now=NOON
-                )
-    people, clock.at = People(), NOON + SETTLE
-    paused = Services((Service(name="nas", paused=True), Service(name="films")))
+        for each in (films, nas):
+            await closing.close(db, each, IncidentOutcome.RECOVERED, now=NOON)
+    clock.at += GAP
+    await sender.step()
 
-    await Sender(db, people, clock.now, services=lambda: paused).step()
-
-    states = {each.title: each.state for each in await all_of(db)}
+    states = {each.title.partition(" after")[0]: each.state for each in await all_of(db)}
     assert states == {
-        "nas fails": NoticeState.SUPPRESSED,
-        "nas is healthy again": NoticeState.SENT,
         "films fails": NoticeState.SENT,
+        "nas fails": NoticeState.SUPPRESSED,
         "films is healthy again": NoticeState.SENT,
+        "nas is healthy again": NoticeState.SUPPRESSED,
     }
+    assert people.types == [MessageType.FAILURE, MessageType.SUCCESS]
 
 
 async def test_many_events_are_sent_as_one_message(db: Database, clock: Watch) -> None:
@@ -246,7 +277,7 @@ async def test_message_about_a_closed_and_a_new_incident_names_the_page_of_each(
         "Lamplighter: web fails: 0 (and 2 more)",
         "- CRITICAL web fails: 0.\n  http://here/incidents/1\n"
         "- CRITICAL web fails: 1.\n  http://here/incidents/2\n"
-        "- INFO The incident of web was closed without a repair after 1 s\n"
+        "- WARNING The incident of web was closed without a repair after 1 s\n"
         "  http://here/incidents/1",
     )
 
@@ -322,28 +353,63 @@ async def test_end_of_an_incident_is_sent_to_the_recipients_of_its_start(
     people = People(addresses=3, names=("family", "ops", "team"))
     sender = Sender(db, people, clock.now, services=lambda: services[0])
     async with writing(db):
-        opened = [
+        found = [
             await open_incident(
                 db, IncidentSource.CHECK, name, {name: "x"}, title=name, started_at=NOON, now=NOON
             )
             for name in ("films", "nas")
         ]
-        await closing.notify(db, opened[0], Level.CRITICAL, "films fails", now=NOON)
+        await closing.notify(db, found[0], Level.CRITICAL, "films fails", now=NOON)
     clock.at = NOON + SETTLE
     await sender.step()
     services.pop(0)
     async with writing(db):
-        root = await incidents.add_members(db, opened[1], {"web": "x"}, root="web", now=NOON)
-        await merge(db, opened[0], root, now=NOON)
+        root = await incidents.add_members(db, found[1], {"web": "x"}, root="web", now=NOON)
+        await merge(db, found[0], root, now=NOON)
         await closing.close(db, root, IncidentOutcome.RECOVERED, now=NOON)
     clock.at += GAP
     await sender.step()
 
     assert [(number, text.splitlines()[0]) for number, _, text in people.got] == [
         (0, "films fails"),
-        (0, "- INFO The incident of films is part of incident 2"),
+        (0, "- INFO The incident of films was merged into incident 2"),
     ]
     assert "- INFO web is healthy again after" in people.got[1][2]
+    assert people.types[1] is MessageType.INFO  # not only a recovery
+
+
+@pytest.mark.parametrize("first", ["approval", "report"])
+async def test_end_of_an_incident_reaches_who_got_a_request_or_a_report_before_it(
+    db: Database, clock: Watch, first: str
+) -> None:
+    """The incident itself was not announced yet, and its root has other targets."""
+    routes = {"db": "ops", "Web": "family"}
+    services = Services(tuple(Service(name=name, notify=(to,)) for name, to in routes.items()))
+    people = People(addresses=2, names=("ops", "family"))
+    sender = Sender(db, people, clock.now, services=lambda: services)
+    by = await opened(db)
+    if first == "report":
+        async with writing(db):
+            await events.insert_for(db, by, Level.CRITICAL, "It is gone", service="Web", now=NOON)
+    incident = await fails(db, "db", "Web", announced=False)
+    async with writing(db):
+        await incidents.link(db, incident.id, [by.id])
+    if first == "approval":
+        request = ActionRequest(service="Web", action=ActionKind.RESTART, name="x", argv=("/x",))
+        needs = Action(
+            name="x", kind=ActionKind.RESTART, argv=("/x",), approve=ApprovalPolicy.ALWAYS
+        )
+        await approvals.reserve_or_ask(context(db, NOON), Configuration(), by, request, needs)
+    clock.at += SETTLE
+    await sender.step()
+    async with writing(db):
+        await closing.close(db, incident, IncidentOutcome.RECOVERED, now=clock.at)
+    clock.at += GAP
+    await sender.step()
+
+    assert [number for number, _, _ in people.got] == [1, 1]
+    assert people.got[1][2].startswith("db is healthy again after 3 s")
+    assert people.types[1] is MessageType.SUCCESS
 
 
 async def test_restarted_sender_resends_only_notices_in_transit(db: Database, clock: Watch) -> None:

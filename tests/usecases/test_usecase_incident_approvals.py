@@ -17,17 +17,19 @@ from lamplighter.domain.actions.approval import (
     ApprovalState,
 )
 from lamplighter.domain.services.incident import Incident, IncidentOutcome, IncidentState
+from lamplighter.domain.services.notice import NoticePolicy
 from lamplighter.domain.services.series import PointState
 from lamplighter.domain.services.service import Action, ActionKind, ApprovalPolicy
 from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import incidents
+from lamplighter.repository.access import journal
+from lamplighter.repository.services import incidents, notices
 from lamplighter.repository.sessions import approvals as stored
 from lamplighter.repository.sessions import escalations, requests, sessions
 from lamplighter.usecases.services.incidents import view
 from lamplighter.usecases.services.incidents.follow import follow
 from lamplighter.usecases.sessions import approvals, chain, parking
-from lamplighter.usecases.system import incident_changes
+from lamplighter.usecases.system import incident_changes, incident_undo
 from lamplighter.usecases.system.incident_changes import IncidentChange
 from lamplighter.usecases.system.overview import overview
 
@@ -182,6 +184,35 @@ async def test_closed_incident_withdraws_its_approval_and_stops_the_session(
     assert "approval: Asked to approve restart of Web" in await entries(db, again)
 
 
+@pytest.mark.parametrize("waiting", [True, False])
+async def test_undone_resolution_requests_the_withdrawn_approval_again(
+    db: Database, waiting: bool
+) -> None:
+    incident = await failing(db, NOON)
+    by = (await waits(db, incident, at=NOON + 2 * SECOND))[0] if waiting else await session(db)
+    if not waiting:
+        async with writing(db):
+            assert incident.request_id
+            await requests.claim(db, incident.request_id, by.id, now=NOON)
+    at = NOON + MINUTE
+    closed = IncidentChange(outcome=IncidentOutcome.UNRESOLVED)
+    await incident_changes.change(context(db, at), incident.id, closed)
+    await finished(db, by, now=at)
+    [resolved] = (await journal.page(db, limit=9)).items
+
+    await incident_undo.revert(context(db, at + SECOND), resolved.id)
+    await checked(db, PointState.FAILED, at + 2 * SECOND, "Web")
+
+    again = await view.get(db, incident.id)
+    assert (again.state, again.request_id != incident.request_id) == (IncidentState.OPEN, waiting)
+    note = "note: The resolution was undone."
+    words = f"{note} If the failure lasts, the withdrawn approval is requested again."
+    assert (words if waiting else note) in await entries(db, incident)
+    if waiting:
+        _, second = await waits(db, again, at=at + 3 * SECOND)
+        assert second.state is ApprovalState.OPEN
+
+
 async def test_recovery_withdraws_the_approval_of_the_service(db: Database) -> None:
     incident = await failing(db, NOON)
     _, approval = await waits(db, incident, at=NOON + 2 * SECOND)
@@ -191,7 +222,24 @@ async def test_recovery_withdraws_the_approval_of_the_service(db: Database) -> N
     withdrawn = await stored.get(db, approval.id)
     assert withdrawn is not None
     assert (withdrawn.state, withdrawn.note) == (ApprovalState.WITHDRAWN, "Web is healthy again")
+    assert [each for each in await entries(db, incident) if "withdrawn" in each] == [
+        "approval: restart of Web: withdrawn: Web is healthy again"
+    ]
     assert (await view.get(db, incident.id)).outcome is IncidentOutcome.RECOVERED
+
+
+async def test_end_is_sent_if_only_the_request_for_approval_was(db: Database) -> None:
+    db.telling = NoticePolicy()
+    incident = await failing(db, NOON)
+    await waits(db, incident, at=NOON + 2 * SECOND)
+
+    await recovers(db, at=NOON + 5 * SECOND)  # before the incident is announced
+
+    texts = [each.title for each in (await notices.page(db, None, limit=9)).items]
+    assert texts == [
+        "Web is healthy again after 6 s; it recovered without a repair by Lamplighter",
+        "Waiting for approval: restart of Web.",
+    ]
 
 
 @pytest.mark.parametrize(

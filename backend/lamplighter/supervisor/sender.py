@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
 
+from lamplighter.domain.services.incident import IncidentOutcome
 from lamplighter.domain.services.notice import (
     ABANDON_AFTER,
     GAP,
@@ -22,7 +23,7 @@ from lamplighter.domain.services.notice import (
 )
 from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database, reading, writing
-from lamplighter.repository.services import notices
+from lamplighter.repository.services import incidents, notices
 from lamplighter.repository.store.driver import Error, severity
 from lamplighter.usecases.services.notify import NOBODY
 from lamplighter.usecases.services.silence import silences
@@ -32,6 +33,22 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS: Final = 1.0
 AT_ONCE: Final = 5_000
 SILENT: Final = "The service is paused or in maintenance."
+UNANNOUNCED: Final = "Its beginning was not sent."
+
+
+@dataclass(frozen=True, slots=True)
+class _IncidentEnd:
+    """What the end of an incident ends: its outcome, and the notices before it."""
+
+    outcome: IncidentOutcome
+    earlier: Sequence[Notice]
+
+    @property
+    def announced(self) -> bool:
+        """Whether people were notified of the incident; old notices are pruned."""
+        return not self.earlier or any(
+            each.state is not NoticeState.SUPPRESSED for each in self.earlier
+        )
 
 
 class NoticeTransport(Protocol):
@@ -96,11 +113,14 @@ class Sender:
                 return False
         async with writing(self.db):
             claimed = await notices.claim(self.db, limit=AT_ONCE, now=now)
-            found = await self._without_silent(claimed, now=now)
+            batch = await self._without_silent(claimed, now=now)
+            ends = await self._ends(batch)
+            batch = await self._without_unannounced(batch, ends, now=now)
         targets = await self.post.targets()
-        recipients = await self._recipients(found, targets)
-        problem = await self._send(found, targets, recipients)
-        await self._settle(found, problem, targets, recipients)
+        recipients = self._recipients(batch, targets, ends)
+        outcomes = {number: end.outcome for number, end in ends.items()}
+        problem = await self._send(batch, targets, recipients, outcomes)
+        await self._settle(batch, problem, targets, recipients)
         return bool(claimed)
 
     async def _without_silent(self, claimed: Sequence[Notice], *, now: datetime) -> list[Notice]:
@@ -116,13 +136,37 @@ class Sender:
             or each.service not in silent
             or each.ended_incident is not None
         ]
-        ids = [each.id for each in claimed if each not in left]
-        values = {"next_at": None, "problem": SILENT}
-        await notices.settle(self.db, ids, NoticeState.SUPPRESSED, now=now, **values)
+        await self._suppress([each for each in claimed if each not in left], SILENT, now=now)
         return left
 
-    async def _recipients(
-        self, batch: Sequence[Notice], targets: Sequence[NoticeTarget]
+    async def _ends(self, batch: Sequence[Notice]) -> dict[int, _IncidentEnd]:
+        """Return what the ends of incidents among some notices end, by notice."""
+        ends = {}
+        for each in batch:
+            number = each.ended_incident
+            if number and (incident := await incidents.get(self.db, number)):
+                earlier = await notices.of_incident(self.db, incident, before=each.id)
+                ends[each.id] = _IncidentEnd(incident.outcome, earlier)
+        return ends
+
+    async def _without_unannounced(
+        self, batch: Sequence[Notice], ends: Mapping[int, _IncidentEnd], *, now: datetime
+    ) -> list[Notice]:
+        """Suppress the ends of incidents of which nobody was notified, and return the others."""
+        over = [each for each in batch if each.id in ends and not ends[each.id].announced]
+        await self._suppress(over, UNANNOUNCED, now=now)
+        return [each for each in batch if each not in over]
+
+    async def _suppress(self, some: Sequence[Notice], problem: str, *, now: datetime) -> None:
+        ids, values = [each.id for each in some], {"next_at": None, "problem": problem}
+        if ids:
+            await notices.settle(self.db, ids, NoticeState.SUPPRESSED, now=now, **values)
+
+    def _recipients(
+        self,
+        batch: Sequence[Notice],
+        targets: Sequence[NoticeTarget],
+        ends: Mapping[int, _IncidentEnd],
     ) -> dict[int, set[str]]:
         """Return the targets of each notice; the end of an incident reaches all who know of it.
 
@@ -131,14 +175,12 @@ class Sender:
         recipients: dict[int, set[str]] = {}
         for each in batch:
             self._reached.setdefault(each.id, set()).update(each.reached)
-            recipients[each.id] = await self._informed(each, targets) or self._routed(each, targets)
+            earlier = ends[each.id].earlier if each.id in ends else ()
+            recipients[each.id] = self._informed(earlier, targets) or self._routed(each, targets)
         return recipients
 
-    async def _informed(self, notice: Notice, targets: Sequence[NoticeTarget]) -> set[str]:
+    def _informed(self, earlier: Sequence[Notice], targets: Sequence[NoticeTarget]) -> set[str]:
         """Return the targets that got, or are about to get, what the end of an incident ends."""
-        if not notice.ended_incident:
-            return set()
-        earlier = await notices.of_incident(self.db, notice.ended_incident, before=notice.id)
         marks = {mark for each in earlier for mark in each.reached}
         waiting = (
             self._routed(each, targets)
@@ -156,6 +198,7 @@ class Sender:
         batch: Sequence[Notice],
         targets: Sequence[NoticeTarget],
         recipients: Mapping[int, Set[str]],
+        outcomes: Mapping[int, IncidentOutcome],
     ) -> str:
         """Send to each target what it has not accepted yet; say what went wrong last."""
         problem = "" if targets else NOBODY
@@ -167,7 +210,8 @@ class Sender:
             ]
             if not new:
                 continue
-            why_not = await self.post.send(target, compose_message(new, url=self.url))
+            message = compose_message(new, url=self.url, outcomes=outcomes)
+            why_not = await self.post.send(target, message)
             problem = why_not or problem
             if not why_not:
                 await self._note_reached(new, target)

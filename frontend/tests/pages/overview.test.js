@@ -73,6 +73,7 @@ test("services can be filtered by tag, and groups are ordered by their worst ser
   await settled()
   const services = [named("a", "ok", { group: "edge" }), named("b", "ok", { group: "apps" })]
   store.take({ ...STATE, services: [...services, named("c", "failing", { group: "apps", tags: ["home"] })] }, null)
+  store.order()
 
   assert.deepEqual(
     store.groups.map(({ words, services }) => [words, names(services)]),
@@ -110,10 +111,10 @@ test("services are ordered by severity, then as declared", () => {
   assert.equal(names(inOrder(SERVICES)), "bca")
 })
 
-test("under the pointer, services keep their places but show their new states", async () => {
+test("while the page is open, services keep their places but show their new states", async () => {
   const { store } = opened()
   await settled()
-  store.hold()
+  assert.equal(store.disordered, false)
 
   store.take(
     { ...STATE, services: [named("a", "failing"), named("b", "ok"), named("c", "ok"), named("d", "ok")] },
@@ -122,8 +123,9 @@ test("under the pointer, services keep their places but show their new states", 
 
   assert.equal(names(store.services), "bcad")
   assert.equal(store.services[2].state, "failing")
-  store.release()
-  assert.equal(names(store.services), "abcd")
+  assert.equal(store.disordered, true)
+  store.order()
+  assert.deepEqual([names(store.services), store.disordered], ["abcd", false])
 })
 
 test("services keep their places and new ones are appended", () => {

@@ -64,6 +64,10 @@ class IncidentOutcome(StrEnum):
     MERGED = "merged"
 
 
+RECOVERIES: Final = (IncidentOutcome.REPAIRED, IncidentOutcome.BY_PERSON, IncidentOutcome.RECOVERED)
+"""The outcomes after which the services are healthy."""
+
+
 class IncidentSource(StrEnum):
     """The origin of an incident: a scheduled check, a session, or an alert of a monitor."""
 
@@ -461,11 +465,12 @@ def resolved_words(incident: Incident) -> str:
     ended = incident.repaired_at or incident.resolved_at or incident.started_at
     seconds = max(1, round((ended - incident.started_at).total_seconds()))
     time = f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"
+    subject = f"The incident of {incident.service} was"
     match incident.outcome:
         case IncidentOutcome.UNRESOLVED:
-            return f"The incident of {incident.service} was closed without a repair after {time}"
+            return f"{subject} closed without a repair after {time}"
         case IncidentOutcome.MERGED:
-            return f"The incident of {incident.service} is part of incident {incident.merged_into}"
+            return f"{subject} merged into incident {incident.merged_into}"
         case IncidentOutcome.REPAIRED:
             how = f"repaired by {incident.action}"
         case IncidentOutcome.BY_PERSON:

@@ -1,8 +1,8 @@
 """Notices: messages to people outside of the app, and when they are sent."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cache
@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 from lamplighter.domain.fields import Field
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.incident import RECOVERIES, IncidentOutcome
 from lamplighter.domain.text import name_subject
 
 DEDUPLICATE_FOR: Final = timedelta(hours=1)
@@ -27,6 +28,8 @@ LONGEST_PAUSE: Final = timedelta(hours=1)
 LISTED_NOTICES: Final = 20
 MAX_TITLE_CHARS: Final = 300
 INCIDENT_LINK: Final = "/incidents/"
+APPROVAL_LINK: Final = "/approvals/"
+NO_OUTCOMES: Final[Mapping[int, IncidentOutcome]] = {}
 MAX_BODY_CHARS: Final = 4_000
 
 
@@ -188,11 +191,21 @@ def retry_delay(attempts: int) -> timedelta:
     return min(LONGEST_PAUSE, pause)
 
 
-def compose_message(notices: Sequence[Notice], *, url: str = "") -> NoticeMessage:
+def compose_message(
+    notices: Sequence[Notice],
+    *,
+    url: str = "",
+    outcomes: Mapping[int, IncidentOutcome] = NO_OUTCOMES,
+) -> NoticeMessage:
     """Return one message for several notices; its link opens the page of the most severe.
 
-    If they have several pages, its text names the page of each.
+    If they have several pages, its text names the page of each. `outcomes` has, by notice, the
+    outcomes of the incidents whose ends they report: an unresolved one is a warning.
     """
+    unresolved = {key for key, each in outcomes.items() if each is IncidentOutcome.UNRESOLVED}
+    notices = [
+        replace(each, level=Level.WARNING) if each.id in unresolved else each for each in notices
+    ]
     worst = max(notices, key=lambda each: (each.urgent, each.level.rank, -each.id))
     urgent = worst.urgent or worst.level is Level.CRITICAL
     title, body, link = worst.subject, worst.body or worst.subject, worst.link
@@ -202,16 +215,20 @@ def compose_message(notices: Sequence[Notice], *, url: str = "") -> NoticeMessag
         text = body = _listed(notices)
         if url and len({each.link for each in notices}) > 1:
             text, page = _listed(notices, url), ""
-    return NoticeMessage(title, body, link, urgent, text + page, _type_of(notices))
+    return NoticeMessage(title, body, link, urgent, text + page, _type_of(notices, outcomes))
 
 
-def _type_of(notices: Sequence[Notice]) -> MessageType:
+def _type_of(notices: Sequence[Notice], outcomes: Mapping[int, IncidentOutcome]) -> MessageType:
     match max((each.level for each in notices), key=lambda level: level.rank):
         case Level.CRITICAL:
             return MessageType.FAILURE
         case Level.WARNING:
             return MessageType.WARNING
-    return MessageType.SUCCESS if all(each.ended for each in notices) else MessageType.INFO
+    healthy = all(
+        each.ended and outcomes.get(each.id, IncidentOutcome.RECOVERED) in RECOVERIES
+        for each in notices
+    )
+    return MessageType.SUCCESS if healthy else MessageType.INFO
 
 
 def _listed(found: Sequence[Notice], url: str = "") -> str:

@@ -8,7 +8,9 @@ import sqlalchemy as sa
 
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Event, Level
+from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.services.notice import (
+    APPROVAL_LINK,
     DEDUPLICATE_FOR,
     GATHERED_KINDS,
     INCIDENT_LINK,
@@ -25,9 +27,11 @@ from lamplighter.formats import serialize as plain
 from lamplighter.repository.store.database import Database, publisher
 from lamplighter.repository.store.statements import Page, PublishedRows, newest_first
 from lamplighter.repository.store.tables import (
+    approvals,
     devices,
     events,
     incident_members,
+    incident_sessions,
     incidents,
     notices,
     reader,
@@ -154,7 +158,7 @@ async def leave_to_incident(
 
 
 def _alarms(
-    services: Sequence[str], by: Sequence[int], start: datetime
+    services: Sequence[str], by: Sequence[int] | sa.Select[Any], start: datetime
 ) -> Sequence[sa.ColumnElement[bool]]:
     reported = sa.exists().where(
         events.c.id == notices.c.event_id,
@@ -231,14 +235,24 @@ async def set_reached(db: Database, ids: Sequence[int], marks: Collection[str]) 
     await db.execute(changed)
 
 
-async def of_incident(db: Database, incident_id: int, *, before: int | None = None) -> list[Notice]:
-    """Return what people were notified of an incident, and of those that are part of it."""
-    links = [f"{INCIDENT_LINK}{each}" for each in await _with_merged(db, incident_id)]
-    query = sa.select(notices).where(notices.c.link.in_(links))
+async def of_incident(
+    db: Database, incident: Incident, *, before: int | None = None
+) -> list[Notice]:
+    """Return the notices of an incident and of those that are part of it, also suppressed ones.
+
+    They include the requests for approval by its sessions, and the reports of `was_alarmed`.
+    """
+    ids = await _with_merged(db, incident.id)
+    members = incident_sessions.c.incident_id.in_(ids)
+    by = sa.select(incident_sessions.c.session_id).where(members)
+    asked = await db.fetch_all(sa.select(approvals.c.id).where(approvals.c.session_id.in_(by)))
+    links = [f"{INCIDENT_LINK}{each}" for each in ids]
+    links += [f"{APPROVAL_LINK}{row['id']}" for row in asked]
+    alarms = sa.and_(*_alarms(incident.services, by, incident.started_at))
+    query = sa.select(notices).where(notices.c.link.in_(links) | alarms)
     if before is not None:
         query = query.where(notices.c.id < before)
-    rows = await db.fetch_all(query.where(notices.c.state != NoticeState.SUPPRESSED))
-    return [_notice(row) for row in rows]
+    return [_notice(row) for row in await db.fetch_all(query)]
 
 
 async def _with_merged(db: Database, incident_id: int) -> set[int]:

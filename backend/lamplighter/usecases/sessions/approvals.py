@@ -23,7 +23,7 @@ from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.notice import NoticeKind
+from lamplighter.domain.services.notice import APPROVAL_LINK, NoticeKind
 from lamplighter.domain.services.service import Action, ApprovalPolicy, Services
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.domain.text import one_line, shorten
@@ -97,7 +97,7 @@ async def _ask(
         return await _approve_again(db, approval, before, now=now)
     text, body = f"Waiting for approval: {request}.", describe_request(approval, now=now)
     await leases.clear_session(db, session.id, now=now)  # rounds continue during the wait
-    about = {"service": request.service, "link": f"/approvals/{approval.id}"}
+    about = {"service": request.service, "link": f"{APPROVAL_LINK}{approval.id}"}
     if before is None or before.decided_by is not None:  # else its own notification leads here
         await notify.enqueue(db, NoticeKind.APPROVAL, Level.WARNING, text, body, now=now, **about)
     await _record_event(db, Level.WARNING, text, request, session, now=now)

@@ -15,7 +15,7 @@ from lamplighter.repository import writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import UNDO, JournalEntry
 from lamplighter.repository.services import incidents, outcomes
-from lamplighter.repository.sessions import escalations, requests
+from lamplighter.repository.sessions import escalations, requests, sessions
 from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.journal import undoable
@@ -26,6 +26,9 @@ from lamplighter.usecases.system import incident_changes
 _SUBJECT: Final = re.compile(r"incident (\d+): (.*)", re.DOTALL)
 _SEPARATED: Final = re.compile(r"incident \d+ was separated again")
 _REOPENED: Final = "The resolution was undone."
+_ASKED_AGAIN: Final = (
+    f"{_REOPENED} If the failure lasts, the withdrawn approval is requested again."
+)
 
 
 async def revert(here: Context, act_id: int) -> tuple[int, JournalEntry]:
@@ -90,7 +93,7 @@ async def _restore_note(here: Context, incident: Incident, done: JournalEntry) -
         for each in await incidents.entries(db, incident.id)
         if each.kind is EntryKind.NOTE
         and not _SEPARATED.fullmatch(each.text)
-        and each.text != _REOPENED
+        and not each.text.startswith(_REOPENED)
     ]
     written = [each.text for each in notes if each.at == done.created_at]
     later = await journal.later(db, done, f"incident {incident.id}: noted")
@@ -113,13 +116,22 @@ async def _reopen(here: Context, incident: Incident, done: JournalEntry) -> Inci
     reopened = await escalations.reopen(db, closed_at=done.created_at, why=why, now=now)
     await session_outcomes.refresh(db, [one.session_id for one in reopened], now=now)
     request = await requests.get(db, incident.request_id) if incident.request_id else None
-    if request and request.state is RequestState.CANCELLED:
+    waited = await _waited(here, incident, done)
+    if waited or (request and request.state is RequestState.CANCELLED):
         # request the investigation again that the resolution withdrew
         await incidents.update_members(db, incident.id, incident.services, investigated=False)
-    await incidents.add_entry(db, incident.id, EntryKind.NOTE, _REOPENED, now=now)
+    text = _ASKED_AGAIN if waited else _REOPENED
+    await incidents.add_entry(db, incident.id, EntryKind.NOTE, text, now=now)
     values = {"state": IncidentState.OPEN, "outcome": IncidentOutcome.NONE, "resolved_at": None}
     values |= {"learned_at": None, "moved": None}
     return await incidents.update(db, incident.id, **values, now=now)
+
+
+async def _waited(here: Context, incident: Incident, done: JournalEntry) -> bool:
+    """Whether the resolution stopped a session that waited for an approval."""
+    ids = await incidents.session_ids(here.db, incident.id)
+    some = [await sessions.get(here.db, each) for each in ids]
+    return any(each and each.stop_requested_at == done.created_at for each in some)
 
 
 def _ensure(unchanged: bool, incident: Incident) -> None:

@@ -2,6 +2,7 @@ import { momentOf, timeAgo, until } from "../../shared/format/format.js"
 import { throttle } from "../../shared/browser/throttle.js"
 import { sentence } from "../../shared/format/status.js"
 import { costWords, dayWords, figuresOf, gathered, learnedGroups, tiersOf, turnsWords } from "./figures.js"
+import { attention } from "./attention.js"
 import { openIncidents } from "./open-incidents.js"
 import { t } from "../../shared/texts/index.js"
 
@@ -38,7 +39,7 @@ function groupWords(name, services) {
 
 /**
  * The overall status, in one response. It is reloaded, at most once a second, when the feed reports a change; the
- * services keep their order while the pointer or the focus is among them.
+ * services keep their order while the page is open, until the operator orders them.
  * @param {{api: Api, feed: Feed, supervisor: any, reviews: any, approvals: any, halt: any, clock: {now: number, second: number}, heartbeats: any, visit: any, later?: any, now?: () => number}} dependencies
  */
 export function overview({
@@ -64,7 +65,7 @@ export function overview({
     phase: "loading",
     problem: "",
     busy: false,
-    held: false,
+    ordered: false,
     here: false,
     /** The full list of one cause, opened by its count. */
     all: { cause: "", items: /** @type {Learned[]} */ ([]), next: /** @type {string | null} */ (null), busy: false },
@@ -73,10 +74,12 @@ export function overview({
     stripsAt: 0,
     filter: "",
     incidents: openIncidents(),
+    attention: attention(),
 
     visit() {
       this.here = true
-      this.incidents.places = 0
+      this.incidents.places = this.attention.places = 0
+      this.ordered = false
       visit.touch()
       reloadSoon = throttle(() => this.here && this.load(), { later, now })
       this.load()
@@ -114,7 +117,9 @@ export function overview({
     take(state, since) {
       this.state = state
       this.incidents.take(state)
-      this.services = this.held ? inPlace(state.services, this.services) : inOrder(state.services)
+      this.attention.take(state.people ?? [])
+      this.services = this.ordered ? inPlace(state.services, this.services) : inOrder(state.services)
+      this.ordered = true
       if (since !== this.since) this.closeAll()
       this.since = since
       this.redraw(state.run)
@@ -176,13 +181,13 @@ export function overview({
       return this.services.length > FILTERED
     },
 
-    hold() {
-      this.held = true
+    /** Whether a service is below one in a better state. */
+    get disordered() {
+      return inOrder(this.services).some((service, at) => service !== this.services[at])
     },
 
-    release() {
-      this.held = false
-      if (this.state) this.services = inOrder(this.state.services)
+    order() {
+      this.services = inOrder(this.services)
     },
 
     get empty() {

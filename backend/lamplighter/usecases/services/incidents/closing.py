@@ -18,7 +18,7 @@ from lamplighter.domain.services.incident import (
     outcome_of,
     resolved_words,
 )
-from lamplighter.domain.services.notice import INCIDENT_LINK, NoticeKind
+from lamplighter.domain.services.notice import INCIDENT_LINK, NoticeKind, NoticeState
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.session import RequestState
 from lamplighter.repository import Database
@@ -144,11 +144,10 @@ async def close(
 
 
 async def _is_notified_of(db: Database, incident: Incident) -> bool:
-    """Whether people know of an incident, or of one that is part of it, or of an event before."""
-    if incident.notified_at or await notices.of_incident(db, incident.id):
-        return True
-    ids = await incidents.session_ids(db, incident.id)
-    return await notices.was_alarmed(db, incident.services, ids, start=incident.started_at)
+    """Whether people got a notice that belongs to an incident."""
+    own = await notices.of_incident(db, incident)
+    sent = any(each.state is not NoticeState.SUPPRESSED for each in own)
+    return sent or incident.notified_at is not None
 
 
 async def notify(

@@ -89,12 +89,18 @@ async def _timeline(db: Database, incident: Incident, own: list[Session]) -> lis
     items += [item for each in own for item in _session_items(each)]
     items += [item for use in await cooldowns.of_sessions(db, ids) for item in _use_items(use)]
     for session in own:
-        for each in await approvals.of_session(db, session.id):
-            items += _approval_items(each)
+        decisions = [
+            item
+            for each in await approvals.of_session(db, session.id)
+            for item in _approval_items(each)
+        ]
+        stated = {(item.at, item.service) for item in decisions}  # the events of the same write
+        items += decisions
         items += [
             item
             for item in await _event_items(db, EventSelection(session=session.id))
-            if item.service is None or _concerns(incident, session, item.service)
+            if (item.at, item.service) not in stated
+            and (item.service is None or _concerns(incident, session, item.service))
         ]
     items += await _closed_requests(db, incident)
     for name in incident.services:

@@ -306,6 +306,12 @@ def test_variables_of_other_programs_cause_no_warning(tmp_path: Path) -> None:
             "~nosuchuser/x",
             "'~nosuchuser/x' names the home of a user that does not exist",
         ),
+        (
+            "READ_ROOTS",
+            "~nosuchuser/x",
+            "'~nosuchuser/x' names the home of a user that does not exist",
+        ),
+        ("SERVICES", "/srv/\udcff", "'/srv/\\udcff' is not valid UTF-8"),
     ],
 )
 def test_a_wrong_value_is_reported_with_its_variable_and_problem(

@@ -21,6 +21,8 @@ T = TypeVar("T")
 Rules = Callable[[Mapping[str, Any]], list[InvalidField]]
 
 MAX_ID: Final = 2**63 - 1
+MAX_DEPTH: Final = 64
+TOO_DEEP: Final = "The body is nested too deeply."
 DEPRECATED: Final = {"repeats_of": "same", "exclude": "without", "compare_to": "against"}
 """Earlier names of query parameters, which still work."""
 
@@ -58,12 +60,25 @@ async def body(request: Request, form: type[S], also: Rules = lambda _: []) -> S
     try:
         payload = msgspec.json.decode(await request.body())
     except RecursionError as error:
-        raise HTTPException(400, "The body is nested too deeply.") from error
+        raise HTTPException(400, TOO_DEEP) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HTTPException(400, f"The body is not valid JSON: {error}") from error
     if not isinstance(payload, dict):
         raise Invalid(InvalidField("body", "must be a JSON object"))
+    if _is_deep(payload):
+        raise HTTPException(400, TOO_DEEP)
     return _read(payload, form, strict=True, also=also)
+
+
+def _is_deep(value: dict[str, Any]) -> bool:
+    """Whether a value is nested so deeply that functions that recurse into it could fail."""
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        inner = [each.values() if isinstance(each, dict) else each for each in level]
+        level = [each for some in inner for each in some if isinstance(each, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def query(request: Request, form: type[S]) -> S:

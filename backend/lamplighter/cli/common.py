@@ -1,5 +1,6 @@
 """Shared by all commands: settings, error messages and types of options."""
 
+import errno
 import json
 import math
 import sys
@@ -32,6 +33,11 @@ class CliCommand(click.Command):
             exit_with_error(*str(error).splitlines(), status=EXIT_FAILED)
         except LamplighterError as error:
             exit_with_error(*str(error).splitlines())
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # click exits without a message
+            place = "" if error.filename is None else f"{error.filename}: "
+            exit_with_error(f"{place}{error.strerror or repr(error)}")
 
 
 class CliGroup(CliCommand, click.Group):

@@ -29,3 +29,21 @@ def test_a_character_that_the_encoding_of_the_output_lacks_is_escaped(tmp_path: 
     shown = CliRunner(charset="latin-1").invoke(main, ["settings"], env=env)
 
     assert r"a\u2014b" in shown.output
+
+
+@pytest.mark.parametrize("words", ["memory show", "memory delete"])
+def test_a_number_that_no_row_has_is_rejected(run, words: str) -> None:  # type: ignore[no-untyped-def]
+    refused = run(*words.split(), str(2**63))
+
+    assert refused.exit_code == 2
+
+
+def test_a_note_whose_name_is_not_utf_8_is_reported(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "a\udcff.md").write_text("# jellyfin\n\nTakes 60s to start\n")
+    (tmp_path / "b.md").write_text("# caddy\n\nTakes 5s to start\n")
+
+    imported = run("import", str(tmp_path), "--format", "markdown")
+
+    assert r"a\udcff.md: has a path that is not UTF-8" in imported.output
+    assert "1 " in imported.output.splitlines()[-1]
+    assert run("import", "").exit_code == 2

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+ROW_ID: Final = click.IntRange(1, 2**63 - 1)
 
 
 class CliCommand(click.Command):

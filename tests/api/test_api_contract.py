@@ -209,6 +209,13 @@ def test_a_chunked_body_over_the_limit_is_rejected(asking: Asking, op: Operation
     problem(asking.ask(op, address=address, content=parts(), headers=headers), 413)
 
 
+def test_an_event_of_a_client_that_is_nested_too_deeply_is_rejected(asking: Asking) -> None:
+    begin = b'{"session_id": "s", "cwd": "/srv", "tool_name": "Bash", "tool_response": '
+    content = begin + b"[" * 900 + b"]" * 900 + b"}"
+
+    problem(asking.client.post("/api/v1/hooks/PostToolUse", content=content), 400)
+
+
 def unbounded(kind: Any) -> bool:
     """Whether a type accepts an integer that no column of a database stores."""
     if isinstance(kind, inspect.IntType):

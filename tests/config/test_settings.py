@@ -363,6 +363,7 @@ def test_all_errors_are_reported_together(tmp_path: Path) -> None:
         ),
         ("port = \n", "", "cannot be read: "),
         ("\udcff", "", "cannot be read: "),
+        (f"port = {'[' * 3_000}", "", "cannot be read: it is nested too deeply"),
     ],
 )
 def test_a_wrong_file_is_reported_with_its_path(

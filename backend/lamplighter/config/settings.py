@@ -252,6 +252,9 @@ def _read_file(
         read = tomllib.loads(text)
     except FileNotFoundError:
         return {}, FileTables()
+    except RecursionError:
+        wrong.append(InvalidField(str(path), "cannot be read: it is nested too deeply"))
+        return {}, FileTables()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         wrong.append(InvalidField(str(path), f"cannot be read: {why}"))

@@ -47,3 +47,9 @@ def test_a_note_whose_name_is_not_utf_8_is_reported(run, tmp_path: Path) -> None
     assert r"a\udcff.md: has a path that is not UTF-8" in imported.output
     assert "1 " in imported.output.splitlines()[-1]
     assert run("import", "").exit_code == 2
+
+
+def test_the_name_of_an_agent_is_escaped_for_the_terminal(run) -> None:  # type: ignore[no-untyped-def]
+    revoked = run("revoke", "--agent", "a\u202eb", "--yes")
+
+    assert revoked.output == "There is nothing to revoke of agent a\\u202eb.\n"

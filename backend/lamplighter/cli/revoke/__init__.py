@@ -52,11 +52,10 @@ def revoke(
     for line in _lines(revocation):
         click.echo(escape_terminal(line))
     if revocation["act"] is not None:
-        click.echo(
-            f"Revoked {origin}. Undo it with `lamplighter revoke --undo {revocation['act']}`."
-        )
+        undo_hint = f"Undo it with `lamplighter revoke --undo {revocation['act']}`."
+        click.echo(escape_terminal(f"Revoked {origin}. {undo_hint}"))
     elif yes or not _changes(revocation):
-        click.echo(f"There is nothing to revoke of {origin}.")
+        click.echo(escape_terminal(f"There is nothing to revoke of {origin}."))
     else:
         click.echo("Nothing was changed. Use --yes to revoke.")
 

@@ -53,3 +53,11 @@ def test_the_name_of_an_agent_is_escaped_for_the_terminal(run) -> None:  # type:
     revoked = run("revoke", "--agent", "a\u202eb", "--yes")
 
     assert revoked.output == "There is nothing to revoke of agent a\\u202eb.\n"
+
+
+@pytest.mark.parametrize("every", ["9" * 40, "soon"])
+def test_a_cadence_that_is_no_duration_is_rejected(run, every: str) -> None:  # type: ignore[no-untyped-def]
+    refused = run("memory-check", "add", "1", "--command", "uptime", "--every", every)
+
+    assert refused.exit_code == 2
+    assert refused.output.startswith(f"lamplighter: --every: '{every}' is not ")

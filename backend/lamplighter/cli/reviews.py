@@ -123,12 +123,13 @@ def add(
     as_json: bool,
 ) -> None:
     """Attach a check to a memory."""
-    from lamplighter.config.readers import parse_duration
+    from lamplighter.config.readers import duration
     from lamplighter.serve.commands import verify as verification
 
-    cadence = parse_duration(every)
-    if cadence is None:
-        exit_with_error("--every is not a duration such as 30m, 6h or 1d")
+    try:
+        cadence = duration(every)
+    except ValueError as error:
+        exit_with_error(f"--every: {every!r} {error}")
     attached_check = verification.attach(
         load_settings(), memory_id, service=service, check=check, command=line, cadence=cadence
     )

@@ -201,6 +201,11 @@ class Asked:
             os._exit(1)
         for number, stream in enumerate(self.streams):
             os.dup2(stream, number)
+        # opened for other files, they take a pipe for a file in which one can seek
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+        sys.stderr = os.fdopen(
+            2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False
+        )
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         os.chdir(self.directory)
         os.environ.clear()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
+import msgspec
 
 from lamplighter.api import common_shapes
 from lamplighter.api.access import shapes as access_shapes
@@ -59,6 +60,10 @@ CODE = "`[MEMORY:timing:jellyfin] Takes 60s to start`"
 
 def name(op: Operation) -> str:
     return f"{op.method} {op.path}"
+
+
+def names_in(form: type[msgspec.Struct] | None) -> set[str]:
+    return {field.encode_name for field in msgspec.structs.fields(form)} if form else set()
 
 
 def numbered(path: str, *numbers: int | str) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, get_origin
 
 import httpx2
 import msgspec
+from msgspec import inspect
 from route_requests import (
     METHODS,
     PATHS,
@@ -17,6 +18,7 @@ from route_requests import (
     WITH_VERSION,
     Asking,
     name,
+    names_in,
     numbered,
     row_of,
 )
@@ -178,6 +180,7 @@ def test_all_missing_fields_are_reported_together(asking: Asking, op: Operation)
         (b'{"a": 1e999}', 400),
         (b'{"a": "\\ud800"}', 400),
         (b'{"a":' * 50_000, 400),
+        (b'{"fields":' + b"[" * 300 + b"]" * 300 + b"}", 400),
         (b"[]", 422),
         (b'"text"', 422),
         (b"null", 422),
@@ -206,8 +209,29 @@ def test_a_chunked_body_over_the_limit_is_rejected(asking: Asking, op: Operation
     problem(asking.ask(op, address=address, content=parts(), headers=headers), 413)
 
 
-def names_in(form: type[msgspec.Struct] | None) -> set[str]:
-    return {field.encode_name for field in msgspec.structs.fields(form)} if form else set()
+def test_an_event_of_a_client_that_is_nested_too_deeply_is_rejected(asking: Asking) -> None:
+    begin = b'{"session_id": "s", "cwd": "/srv", "tool_name": "Bash", "tool_response": '
+    content = begin + b"[" * 900 + b"]" * 900 + b"}"
+
+    problem(asking.client.post("/api/v1/hooks/PostToolUse", content=content), 400)
+
+
+def unbounded(kind: Any) -> bool:
+    """Whether a type accepts an integer that no column of a database stores."""
+    if isinstance(kind, inspect.IntType):
+        return kind.ge is None or kind.le is None
+    inner = (kind.item_type,) if isinstance(kind, inspect.ListType) else ()
+    return any(map(unbounded, getattr(kind, "types", inner)))
+
+
+@every
+def test_every_integer_of_a_request_has_bounds(op: Operation) -> None:
+    forms = [inspect.type_info(form) for form in (op.body, op.query) if form]
+    members = {each.encode_name: each.type for form in forms for each in form.fields}
+
+    wrong = {name for name, kind in members.items() if unbounded(kind)}
+
+    assert wrong <= ({"id"} if op.path.endswith("/relate") else set())  # a label, not stored
 
 
 LISTS = [

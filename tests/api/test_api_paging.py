@@ -7,9 +7,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from route_requests import STAMP, Asking
+from route_requests import STAMP, Asking, names_in
 
 from cells import walk
+from lamplighter.api.routes import OPS
 from living import Server
 
 MEMORIES = "/api/v1/memories"
@@ -192,6 +193,19 @@ def test_a_cursor_of_another_list_is_rejected(asking: Asking, address: str, curs
 
     assert answer.status_code == 422, answer.text
     assert [each["field"] for each in answer.json()["errors"]] == ["cursor"]
+
+
+def test_every_list_rejects_the_cursor_of_another_list(asking: Asking) -> None:
+    for op in OPS:
+        if "cursor" not in names_in(op.query) or "{" in op.path:
+            continue
+        address = asking.named(op)
+        for parts in (("x",), (AT, "x"), (1, 2, 3, 4)):
+            behind = f"{'&' if '?' in address else '?'}cursor={_cursor(*parts)}"
+            answer = asking.ask(op, address=address + behind)
+
+            assert answer.status_code == 422, (address, answer.text)
+            assert [each["field"] for each in answer.json()["errors"]] == ["cursor"]
 
 
 @walk("limit", ["0", "-1", "201", "1.5", "many", ""])

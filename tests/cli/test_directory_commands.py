@@ -58,3 +58,9 @@ def test_apply_names_a_file_without_front_matter(run, tmp_path: Path) -> None:  
     assert refused.exit_code == 1
     assert f"refused {FILE}: category: is missing" in refused.output
     assert run("plan", str(tmp_path / "missing")).exit_code == 2
+
+
+def test_a_file_that_vanishes_during_a_scan_is_left_out(run) -> None:  # type: ignore[no-untyped-def]
+    linted = run("lint", "/proc/self/fd")  # lists the descriptor that lists it
+
+    assert "Files: 0." in linted.output

@@ -118,11 +118,14 @@ def test_stdout_has_only_responses_and_the_process_ends_with_stdin(home: Home) -
     ended = by_hand(home, BEGIN, BEGUN, *odd, *asked, LIST)
 
     assert ended.returncode == 0, ended.stderr
-    answers = {}
+    answers, rejected = {}, 0
     for line in ended.stdout.splitlines():
         answer = json.loads(line)
         assert answer["jsonrpc"] == "2.0"
-        answers[answer.get("id")] = answer
+        answers[answer["id"]] = answer
+        rejected += answer["id"] is None
+    assert rejected == len(odd), "a line without an answer"
+    assert "is not a JSON-RPC message" in answers[None]["error"]["message"]
     offered = [each["name"] for each in answers[9]["result"]["tools"]]
     assert offered == [*EVERY_NAME, "handoff"], "who may read the home may do everything"
     for number in (20, 21):

@@ -40,6 +40,7 @@ def test_cache_prices_default_to_the_input_price(path: Path) -> None:
         ("[qwen]\ninput = true\noutput = 1", "qwen: input must be dollars"),
         ('[qwen]\ninput = "1"\noutput = 1', "qwen: input must be dollars"),
         ("[qwen", "Expected ']'"),
+        (f"a = {'[' * 3_000}", "nested too deeply"),
     ],
 )
 def test_an_invalid_price_is_reported_with_the_file(path: Path, words: str, said: str) -> None:

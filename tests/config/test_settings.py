@@ -306,6 +306,12 @@ def test_variables_of_other_programs_cause_no_warning(tmp_path: Path) -> None:
             "~nosuchuser/x",
             "'~nosuchuser/x' names the home of a user that does not exist",
         ),
+        (
+            "READ_ROOTS",
+            "~nosuchuser/x",
+            "'~nosuchuser/x' names the home of a user that does not exist",
+        ),
+        ("SERVICES", "/srv/\udcff", "'/srv/\\udcff' is not valid UTF-8"),
     ],
 )
 def test_a_wrong_value_is_reported_with_its_variable_and_problem(
@@ -357,6 +363,7 @@ def test_all_errors_are_reported_together(tmp_path: Path) -> None:
         ),
         ("port = \n", "", "cannot be read: "),
         ("\udcff", "", "cannot be read: "),
+        (f"port = {'[' * 3_000}", "", "cannot be read: it is nested too deeply"),
     ],
 )
 def test_a_wrong_file_is_reported_with_its_path(

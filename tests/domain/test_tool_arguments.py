@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.errors import Invalid
 from lamplighter.formats.tool_arguments import parse_arguments
-from lamplighter.formats.tools import SESSION_TOOLS, tools_for_tier
+from lamplighter.formats.tools import CLIENT_TOOLS, SESSION_TOOLS, tools_for_tier
 
 READ = next(each for each in SESSION_TOOLS if each.name == "read_file")
 SAVE = next(each for each in SESSION_TOOLS if each.name == "mem_save")
@@ -51,6 +51,14 @@ def test_any_arguments_match_the_schema_or_are_rejected(offer: Any, fields: dict
     else:
         assert refused.isprintable()
         assert len(refused) < 2_000
+
+
+@pytest.mark.parametrize("offer", [*SESSION_TOOLS, *CLIENT_TOOLS], ids=lambda each: each.name)
+def test_a_value_of_another_type_is_reported_with_its_name(offer: Any) -> None:
+    for name, field in offer.schema["properties"].items():
+        value = 1.5 if field["type"] != "number" else "x"
+
+        assert f"{name}: must be " in wrong(offer, **{name: value})
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from lamplighter.domain.services.service import ActionKind
 S = TypeVar("S", bound=Struct)
 
 Limit = Annotated[int, Meta(ge=1, le=200)]
+RowId = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Name = Annotated[str, Meta(max_length=200)]
 Seq = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 ShortText = Annotated[str, Meta(max_length=500, pattern=r"^[^\x00]*$")]

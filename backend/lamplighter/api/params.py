@@ -21,6 +21,8 @@ T = TypeVar("T")
 Rules = Callable[[Mapping[str, Any]], list[InvalidField]]
 
 MAX_ID: Final = 2**63 - 1
+MAX_DEPTH: Final = 32
+TOO_DEEP: Final = "The body is nested too deeply."
 DEPRECATED: Final = {"repeats_of": "same", "exclude": "without", "compare_to": "against"}
 """Earlier names of query parameters, which still work."""
 
@@ -55,15 +57,35 @@ async def body(request: Request, form: type[S], also: Rules = lambda _: []) -> S
         raise HTTPException(
             415, "The body must be JSON. Send it with Content-Type: application/json."
         )
+    return _read(decode_object(await request.body()), form, strict=True, also=also)
+
+
+def decode_object(
+    content: bytes, decode: Callable[[bytes], Any] = msgspec.json.decode
+) -> dict[str, Any]:
+    """Return the JSON object of a body; raises 400, or Invalid for another value."""
     try:
-        payload = msgspec.json.decode(await request.body())
+        payload = decode(content)
     except RecursionError as error:
-        raise HTTPException(400, "The body is nested too deeply.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise HTTPException(400, TOO_DEEP) from error
+    except ValueError as error:
         raise HTTPException(400, f"The body is not valid JSON: {error}") from error
     if not isinstance(payload, dict):
         raise Invalid(InvalidField("body", "must be a JSON object"))
-    return _read(payload, form, strict=True, also=also)
+    if _is_deep(payload):
+        raise HTTPException(400, TOO_DEEP)
+    return payload
+
+
+def _is_deep(value: dict[str, Any]) -> bool:
+    """Whether a value is nested so deeply that functions that recurse into it could fail."""
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        inner = [each.values() if isinstance(each, dict) else each for each in level]
+        level = [each for some in inner for each in some if isinstance(each, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def query(request: Request, form: type[S]) -> S:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any, Final
 
 import click
@@ -13,7 +14,7 @@ import click
 from lamplighter import __version__
 from lamplighter.cli.common import JSON, CliGroup, load_settings
 from lamplighter.domain.errors import EXIT_FAILED, Busy
-from lamplighter.domain.text import escape_terminal
+from lamplighter.domain.text import escape_terminal, is_utf8
 
 # start-up makes many long-lived objects; collecting them again and again takes a tenth of it
 gc.set_threshold(10_000, 20, 20)
@@ -66,6 +67,13 @@ MODULES: Final = {
 class Commands(CliGroup):
     """A group that loads the module of a command when the command is named."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse all arguments; no database and no output accepts one that is not UTF-8."""
+        for each in args:
+            if not is_utf8(each):
+                ctx.fail(f"The argument {each!r} is not valid UTF-8.")
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
         return sorted([*super().list_commands(ctx), *MODULES])
@@ -86,6 +94,9 @@ class Commands(CliGroup):
 @click.version_option(__version__, prog_name="lamplighter")
 def main() -> None:
     """An operations agent that remembers."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # its encoding may lack characters of a memory
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _runner_option(command: Callable[..., Any]) -> Callable[..., Any]:

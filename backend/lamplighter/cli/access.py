@@ -6,6 +6,7 @@ import click
 
 from lamplighter.cli.common import (
     JSON,
+    ROW_ID,
     CliGroup,
     exit_with_error,
     load_settings,
@@ -41,7 +42,7 @@ def list_logins(*, as_json: bool) -> None:
 
 
 @login.command("end")
-@click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1), required=False)
+@click.argument("number", metavar="ID", type=ROW_ID, required=False)
 @click.option("--all", "ends_all", is_flag=True, help="End every login.")
 def end_login(number: int | None, *, ends_all: bool) -> None:
     """End a login: that browser must log in again."""
@@ -104,7 +105,7 @@ def list_(*, as_json: bool) -> None:
 
 
 @token.command()
-@click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
+@click.argument("number", metavar="ID", type=ROW_ID)
 def revoke(number: int) -> None:
     """Revoke a token."""
     from lamplighter.serve.commands import access

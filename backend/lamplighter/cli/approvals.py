@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lamplighter.cli.common import JSON, CliGroup, load_settings, print_json, read
+from lamplighter.cli.common import JSON, ROW_ID, CliGroup, load_settings, print_json, read
 from lamplighter.domain.errors import EXIT_FAILED, Conflict
 from lamplighter.domain.text import escape_terminal, one_line
 
 if TYPE_CHECKING:
     from lamplighter.domain.actions.approval import Approval
 
-NUMBER = click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
+NUMBER = click.argument("number", metavar="ID", type=ROW_ID)
 NOTE = click.option("--note", default="", help="A note for the session.")
 
 

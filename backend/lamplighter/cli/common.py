@@ -1,5 +1,6 @@
 """Shared by all commands: settings, error messages and types of options."""
 
+import errno
 import json
 import math
 import sys
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+ROW_ID: Final = click.IntRange(1, 2**63 - 1)
 
 
 class CliCommand(click.Command):
@@ -32,6 +34,11 @@ class CliCommand(click.Command):
             exit_with_error(*str(error).splitlines(), status=EXIT_FAILED)
         except LamplighterError as error:
             exit_with_error(*str(error).splitlines())
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # click exits without a message
+            place = "" if error.filename is None else f"{error.filename}: "
+            exit_with_error(f"{place}{error.strerror or repr(error)}")
 
 
 class CliGroup(CliCommand, click.Group):

@@ -10,6 +10,7 @@ import click
 
 from lamplighter.cli.common import (
     JSON,
+    ROW_ID,
     CliCommand,
     CliGroup,
     JsonParameter,
@@ -116,7 +117,7 @@ def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **value:
 
 
 @click.command(cls=CliCommand)
-@click.argument("number", type=int)
+@click.argument("number", type=ROW_ID)
 @click.option("--text", help="The new text (- reads standard input).")
 @click.option("--confidence", type=Share())
 @click.option("--category", type=CATEGORIES)
@@ -148,7 +149,7 @@ def edit(
 
 
 @click.command(cls=CliCommand)
-@click.argument("number", type=int)
+@click.argument("number", type=ROW_ID)
 @JSON
 def confirm(number: int, *, as_json: bool) -> None:
     """Confirm that a memory is correct: prompts no longer label it as unverified."""
@@ -158,7 +159,7 @@ def confirm(number: int, *, as_json: bool) -> None:
 
 
 @click.command(cls=CliCommand)
-@click.argument("number", type=int)
+@click.argument("number", type=ROW_ID)
 @click.option("--soft", is_flag=True, help="Deactivate the memory instead.")
 @click.option("--permanently", is_flag=True, help="Skip the trash. This cannot be undone.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
@@ -184,7 +185,7 @@ def delete(number: int, *, soft: bool, permanently: bool, yes: bool) -> None:
 
 
 @click.command(cls=CliCommand)
-@click.argument("number", type=int)
+@click.argument("number", type=ROW_ID)
 @JSON
 def restore(number: int, *, as_json: bool) -> None:
     """Restore a memory from the trash, or make an inactive one active."""
@@ -209,7 +210,7 @@ def trash(q: str, limit: int, *, as_json: bool) -> None:
 
 
 @click.command(cls=CliCommand)
-@click.argument("number", type=int)
+@click.argument("number", type=ROW_ID)
 @JSON
 def show(number: int, *, as_json: bool) -> None:
     """Show a memory in full, and its page of the notebook."""
@@ -232,7 +233,7 @@ def show(number: int, *, as_json: bool) -> None:
 
 
 @click.command(cls=CliCommand)
-@click.argument("number", type=int)
+@click.argument("number", type=ROW_ID)
 @JSON
 def history(number: int, *, as_json: bool) -> None:
     """Show who changed a memory, when and why, newest first."""
@@ -246,7 +247,7 @@ def history(number: int, *, as_json: bool) -> None:
 
 
 @click.command(cls=CliCommand)
-@click.argument("number", type=int)
+@click.argument("number", type=ROW_ID)
 @click.option("--services", help="For a session about these services: a,b.")
 @click.option(
     "--budget", type=click.IntRange(0, 1_000_000), help="Override LAMPLIGHTER_MEMORY_BUDGET."

@@ -9,6 +9,7 @@ import click
 
 from lamplighter.cli.common import (
     JSON,
+    ROW_ID,
     CliCommand,
     CliGroup,
     exit_with_error,
@@ -62,7 +63,7 @@ def _claim(memory: dict[str, Any] | None) -> str:
 
 
 @click.command(cls=CliCommand)
-@click.argument("ids", nargs=-1, type=click.IntRange(1))
+@click.argument("ids", nargs=-1, type=ROW_ID)
 @click.option("--dry-run", is_flag=True, help="Report the outcome without storing it.")
 @JSON
 def verify(ids: Sequence[int], *, dry_run: bool, as_json: bool) -> None:
@@ -106,7 +107,7 @@ def memory_check() -> None:
 
 
 @memory_check.command()
-@click.argument("memory_id", type=click.IntRange(1))
+@click.argument("memory_id", type=ROW_ID)
 @click.option("--service", help="The service of a check in services.yaml.")
 @click.option("--check", help="The name of the check.")
 @click.option("--command", "line", help="A command that only reads; exit status 0 passes.")
@@ -122,12 +123,13 @@ def add(
     as_json: bool,
 ) -> None:
     """Attach a check to a memory."""
-    from lamplighter.config.readers import parse_duration
+    from lamplighter.config.readers import duration
     from lamplighter.serve.commands import verify as verification
 
-    cadence = parse_duration(every)
-    if cadence is None:
-        exit_with_error("--every is not a duration such as 30m, 6h or 1d")
+    try:
+        cadence = duration(every)
+    except ValueError as error:
+        exit_with_error(f"--every: {every!r} {error}")
     attached_check = verification.attach(
         load_settings(), memory_id, service=service, check=check, command=line, cadence=cadence
     )
@@ -138,7 +140,7 @@ def add(
 
 
 @memory_check.command("list")
-@click.argument("memory_id", type=click.IntRange(1))
+@click.argument("memory_id", type=ROW_ID)
 @JSON
 def list_checks(memory_id: int, *, as_json: bool) -> None:
     """List the checks attached to a memory."""
@@ -157,8 +159,8 @@ def list_checks(memory_id: int, *, as_json: bool) -> None:
 
 
 @memory_check.command()
-@click.argument("memory_id", type=click.IntRange(1))
-@click.argument("check_id", type=click.IntRange(1))
+@click.argument("memory_id", type=ROW_ID)
+@click.argument("check_id", type=ROW_ID)
 def remove(memory_id: int, check_id: int) -> None:
     """Detach a check from a memory."""
     from lamplighter.serve.commands import verify as verification

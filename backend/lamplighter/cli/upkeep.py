@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, CliGroup, exit_with_error, load_settings, print_json
+from lamplighter.cli.common import (
+    JSON,
+    ROW_ID,
+    CliGroup,
+    exit_with_error,
+    load_settings,
+    print_json,
+)
 from lamplighter.domain.text import escape_terminal, shorten
 
 if TYPE_CHECKING:
@@ -90,7 +97,7 @@ def list_runs(limit: int, *, as_json: bool) -> None:
 
 
 @organize.command()
-@click.argument("number", type=int)
+@click.argument("number", type=ROW_ID)
 @JSON
 def show(number: int, *, as_json: bool) -> None:
     """Show what a run changed."""
@@ -112,7 +119,7 @@ def show(number: int, *, as_json: bool) -> None:
 
 
 @organize.command()
-@click.argument("number", type=int)
+@click.argument("number", type=ROW_ID)
 def undo(number: int) -> None:
     """Undo a run: every memory gets its previous values."""
     from lamplighter.serve.commands import organize as command

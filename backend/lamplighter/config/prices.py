@@ -46,6 +46,8 @@ def load_prices(path: Path) -> Prices:
         return {model: _price(model, given) for model, given in found.items()}
     except UnicodeDecodeError as error:
         raise PricesError(f"{path}: not UTF-8") from error
+    except RecursionError as error:
+        raise PricesError(f"{path}: nested too deeply") from error
     except ValueError as error:
         raise PricesError(f"{path}: {error}") from error
 

@@ -13,6 +13,7 @@ from lamplighter.config.catalog import SETTINGS
 from lamplighter.config.readers import PREFIX, Setting, nearest_word, path
 from lamplighter.config.readers import mask_password as mask_password
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.text import is_utf8
 
 if TYPE_CHECKING:
     from lamplighter.domain.clients.agent import Agent
@@ -153,7 +154,7 @@ def read_settings(environ: Mapping[str, str] = os.environ, file: str | None = No
     values: dict[str, Any] = {}
     for each in setting_values:
         try:
-            values[each.setting.name] = each.setting.read(each.text)
+            values[each.setting.name] = _read_value(each)
         except ValueError as error:
             wrong.append(InvalidField(_written_name(each), f"{each.masked!r} {error}"))
     if tables.agents and not wrong:
@@ -165,6 +166,12 @@ def read_settings(environ: Mapping[str, str] = os.environ, file: str | None = No
         raise Invalid(*wrong)
     values |= {"agents": tables.agents, "hook_rules": tables.hooks}
     return Settings(**_fill_defaults(values, home), values=setting_values, warnings=tuple(warnings))
+
+
+def _read_value(found: SettingValue) -> Any:
+    if not is_utf8(found.text):
+        raise ValueError("is not valid UTF-8")
+    return found.setting.read(found.text)
 
 
 def describe_settings(settings: Settings) -> list[dict[str, str]]:
@@ -244,6 +251,9 @@ def _read_file(
         text = path.read_text(encoding="utf-8") if text is None else text
         read = tomllib.loads(text)
     except FileNotFoundError:
+        return {}, FileTables()
+    except RecursionError:
+        wrong.append(InvalidField(str(path), "cannot be read: it is nested too deeply"))
         return {}, FileTables()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error

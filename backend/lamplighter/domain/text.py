@@ -34,6 +34,15 @@ def one_line(text: str) -> str:
     return _SPACE.sub(" ", _drop_invisible(text)).strip()
 
 
+def is_utf8(text: str) -> bool:
+    """Whether a text can be stored: one with bytes that are not UTF-8 has lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def clean_lines(text: str) -> str:
     """Drop invisible characters, but not line breaks: knowledge may be a page long."""
     lines = (_drop_invisible(line).rstrip() for line in text.splitlines())

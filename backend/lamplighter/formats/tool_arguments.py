@@ -91,6 +91,10 @@ def _flag_problem(field: Mapping[str, Any], value: Any) -> str | None:
     return None if isinstance(value, bool) else f"must be true or false, not {_kind(value)}"
 
 
+def _object_problem(field: Mapping[str, Any], value: Any) -> str | None:
+    return None if isinstance(value, dict) else f"must be an object, not {_kind(value)}"
+
+
 def _list_problem(field: Mapping[str, Any], value: Any) -> str | None:
     if not isinstance(value, list):
         return f"must be a list of texts, not {_kind(value)}"
@@ -126,4 +130,5 @@ _CHECKS: Final[dict[str, Callable[[Mapping[str, Any], Any], str | None]]] = {
     "integer": _number_problem,
     "boolean": _flag_problem,
     "array": _list_problem,
+    "object": _object_problem,
 }

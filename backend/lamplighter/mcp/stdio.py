@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
+from mcp.types import (
+    INVALID_REQUEST,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCRequest,
+    JSONRPCResponse,
+)
 
 from lamplighter.domain.access.access import Caller
+from lamplighter.domain.text import one_line, shorten
 from lamplighter.formats.tools.definition import TOOL_SECONDS
 from lamplighter.mcp.client_context import ClientContext
 from lamplighter.mcp.instructions import INSTRUCTIONS
@@ -25,6 +32,7 @@ FindCaller = Callable[[], Awaitable[Caller]]
 """Returns the caller, looked up for each call; raises a LamplighterError without access."""
 
 LAST_SECONDS: Final = TOOL_SECONDS + 5
+REASON_CHARS: Final = 300
 
 
 async def serve(here: ClientContext, who: FindCaller, *, project: str, values: bool = True) -> None:
@@ -41,7 +49,7 @@ async def serve(here: ClientContext, who: FindCaller, *, project: str, values: b
     answers, answered = anyio.create_memory_object_stream[SessionMessage](0)
     waiting = _OpenQuestions()
     async with stdio_server() as (read, write), asyncio.TaskGroup() as group:
-        asking = group.create_task(_forward(read, asked, waiting))
+        asking = group.create_task(_forward(read, asked, write, waiting))
         group.create_task(_answer(answered, write, waiting))
         async with answers:
             await answering.run(asks, answers, answering.create_initialization_options())
@@ -64,17 +72,30 @@ class _OpenQuestions:
 async def _forward(
     read: "ReadStream[SessionMessage | Exception]",
     requests: "WriteStream[SessionMessage | Exception]",
+    write: "WriteStream[SessionMessage]",
     waiting: _OpenQuestions,
 ) -> None:
-    """Forward the requests, and their end only after all are answered: it cancels open requests."""
+    """Forward the requests, and their end only after all are answered: it cancels open requests.
+
+    The SDK would drop a line that is not a message; its sender would wait for an answer.
+    """
     async with requests:
         async for message in read:
-            if isinstance(message, SessionMessage) and isinstance(message.message, JSONRPCRequest):
+            if isinstance(message, Exception):
+                await write.send(_rejection(message))
+                continue
+            if isinstance(message.message, JSONRPCRequest):
                 waiting.add(1)
             await requests.send(message)
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_SECONDS):
                 await waiting.none.wait()
+
+
+def _rejection(error: Exception) -> SessionMessage:
+    reason = f"The line is not a JSON-RPC message: {shorten(one_line(str(error)), REASON_CHARS)}"
+    failure = ErrorData(code=INVALID_REQUEST, message=reason)
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=failure))
 
 
 async def _answer(

@@ -4,6 +4,7 @@ Everything else in the directory (a README, `.git`) is left alone. The state of 
 the database at the last export or apply is stored in the home, one file per directory.
 """
 
+import errno
 import json
 import os
 import stat
@@ -55,7 +56,7 @@ class MemoryDirectory:
 
     def __init__(self, root: Path, home: Path | None = None) -> None:
         self.root = root
-        name = digest_of(str(root.resolve()).encode())[:NAME_DIGITS]
+        name = digest_of(os.fsencode(root.resolve()))[:NAME_DIGITS]
         self._base = None if home is None else home / BASES / f"{name}.json"
 
     def scan(self) -> DirectoryScan:
@@ -63,12 +64,12 @@ class MemoryDirectory:
         scan = DirectoryScan()
         try:
             root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                self._scan_into(scan, root, "", 0)
+            finally:
+                os.close(root)
         except OSError as error:
             raise Unavailable(f"Cannot read {self.root}: {error.strerror}.") from error
-        try:
-            self._scan_into(scan, root, "", 0)
-        finally:
-            os.close(root)
         return scan
 
     def _scan_into(self, scan: DirectoryScan, directory: int, prefix: str, depth: int) -> None:
@@ -79,7 +80,10 @@ class MemoryDirectory:
             if len(scan.files) >= MAX_FILES:
                 scan.problems[prefix or "."] = f"has more than {MAX_FILES:,} files"
                 return
-            about = os.stat(entry, dir_fd=directory, follow_symlinks=False)
+            try:
+                about = os.stat(entry, dir_fd=directory, follow_symlinks=False)
+            except FileNotFoundError:
+                continue  # removed after it was listed
             if stat.S_ISDIR(about.st_mode):
                 self._scan_directory(scan, directory, path, depth)
             elif entry.endswith(ENDING) and depth:
@@ -97,7 +101,7 @@ class MemoryDirectory:
         try:
             directory = os.open(name, _DIRECTORY, dir_fd=parent)
         except OSError as error:
-            scan.problems[path] = (error.strerror or "cannot be opened").lower()
+            scan.problems[path] = _open_problem(error)
             return
         try:
             self._scan_into(scan, directory, f"{path}/", depth + 1)
@@ -115,8 +119,10 @@ class MemoryDirectory:
             return
         try:
             file = os.open(name, _OPEN | os.O_RDONLY | os.O_NONBLOCK, dir_fd=directory)
-        except OSError:
-            scan.problems[path] = LINK
+        except FileNotFoundError:
+            return  # removed after it was listed
+        except OSError as error:
+            scan.problems[path] = _open_problem(error)
             return
         try:
             reason = refusal(os.fstat(file))
@@ -196,3 +202,7 @@ class MemoryDirectory:
         new.write_text(text, encoding="utf-8")
         new.chmod(0o600)
         new.replace(self._base)
+
+
+def _open_problem(error: OSError) -> str:
+    return LINK if error.errno == errno.ELOOP else (error.strerror or "cannot be opened").lower()

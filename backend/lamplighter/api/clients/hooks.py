@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lamplighter.api import params
 from lamplighter.api.access.callers import caller_of
 from lamplighter.api.clients import shapes
 from lamplighter.api.context import ApiContext, api_context
@@ -273,13 +274,4 @@ def _decode(raw: bytes) -> object:
 
 async def _read_event(request: Request) -> Mapping[str, Any]:
     """Read an event in the agent's form, with any fields."""
-    raw = await request.body()
-    try:
-        payload = _decode(raw)
-    except RecursionError as error:
-        raise HTTPException(400, "The body is nested too deeply.") from error
-    except ValueError as error:
-        raise HTTPException(400, f"The body is not valid JSON: {error}") from error
-    if not isinstance(payload, dict):
-        raise Invalid(InvalidField("body", "must be a JSON object"))
-    return payload
+    return params.decode_object(await request.body(), _decode)

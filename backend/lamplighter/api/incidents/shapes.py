@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText, public_shape
+from lamplighter.api.common_shapes import Limit, Name, RowId, Seq, ShortText, public_shape
 from lamplighter.api.sessions.shapes import SessionOut
 from lamplighter.domain.services.incident import (
     NOTE_CHARS,
@@ -114,7 +114,7 @@ class ReplayQuery(Struct):
     `without` leaves out a memory, and may be repeated.
     """
 
-    without: Annotated[list[Annotated[int, Meta(ge=1, le=2**63 - 1)]], Meta(max_length=100)] = []
+    without: Annotated[list[RowId], Meta(max_length=100)] = []
     today: bool = False
 
 
@@ -151,5 +151,5 @@ class IncidentIn(Struct):
     acknowledged: bool | None = None
     note: Annotated[str, Meta(max_length=NOTE_CHARS)] | None = None
     outcome: Literal["repaired_by_person", "recovered", "unresolved"] | None = None
-    merge_into: int | None = None
+    merge_into: RowId | None = None
     separate: bool | None = None

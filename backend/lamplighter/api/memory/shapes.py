@@ -8,6 +8,7 @@ from lamplighter.api.common_shapes import (
     Limit,
     ListPage,
     Name,
+    RowId,
     ShortText,
     history_shape,
     public_shape,
@@ -53,7 +54,7 @@ class ViewQuery(Struct):
     section: Literal["operational", "knowledge"] | None = None
     project: Name | None = None
     scope: Scope | None = None
-    session: Annotated[int, Meta(ge=1, le=2**63 - 1)] | None = None
+    session: RowId | None = None
     state: Literal["active", "inactive", "review", "all"] = "all"
     view: Literal["fading", "unused", "single", "edited"] | None = None
 
@@ -72,7 +73,7 @@ class MemoryQuery(FacetQuery):
     )
     order: Literal["asc", "desc"] | None = None
     group: Literal["service"] | None = None
-    ids: Annotated[list[Annotated[int, Meta(ge=1, le=2**63 - 1)]], Meta(max_length=200)] = []
+    ids: Annotated[list[RowId], Meta(max_length=200)] = []
     cursor: str | None = None
     limit: Limit = 50
 
@@ -170,12 +171,7 @@ class BulkIn(Struct):
     """
 
     action: Literal["delete", "confidence", "adjust", "deactivate", "activate", "confirm"]
-    ids: (
-        Annotated[
-            list[Annotated[int, Meta(ge=1, le=2**63 - 1)]], Meta(min_length=1, max_length=1000)
-        ]
-        | None
-    ) = None
+    ids: Annotated[list[RowId], Meta(min_length=1, max_length=1000)] | None = None
     filter: BulkFilter | None = None
     all: bool = False
     value: float | None = None
@@ -413,7 +409,7 @@ class SimilarIn(Struct):
     category: Category
     observation: str
     service: str | None = None
-    without: Annotated[int, Meta(ge=1, le=2**63 - 1)] | None = None
+    without: RowId | None = None
 
 
 class SimilarMemoryOut(RelationOut):

@@ -1,19 +1,17 @@
 """Shapes of revocations."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from lamplighter.api.common_shapes import Name, Seq
+from lamplighter.api.common_shapes import Name, RowId, Seq
 from lamplighter.api.memory.shapes import MemoryOut
-
-Session = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 
 class RevocationIn(Struct):
     """The origin to revoke: a session, an agent or a source; exactly one."""
 
-    session: Session | None = None
+    session: RowId | None = None
     agent: Name | None = None
     source: Name | None = None
 

@@ -4,7 +4,6 @@ import hmac
 from collections.abc import Mapping
 from typing import Any, Final
 
-import msgspec
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -16,7 +15,6 @@ from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
 from lamplighter.api.services import notification_shapes
 from lamplighter.domain.access.access import WEBHOOKS, Caller
-from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.services.alert import AlertState
 from lamplighter.formats import alerts as payloads
 from lamplighter.formats import serialize
@@ -31,7 +29,6 @@ from lamplighter.usecases.services.alert import AlertContext, AlertResult
 WEBHOOK_PREFIX: Final = "/api/v1/webhooks/"
 HEADER: Final = "x-lamplighter-token"
 MAX_BYTES: Final = 256 * 1024
-MAX_DEPTH: Final = 32
 CLOSED: Final = "Webhooks are off. Set LAMPLIGHTER_WEBHOOK_TOKEN to receive alerts."
 
 
@@ -106,22 +103,7 @@ async def _payload(request: Request) -> Mapping[str, Any]:
         body += part
         if len(body) > MAX_BYTES:
             raise HTTPException(413, f"The body is larger than {MAX_BYTES:,} bytes.")
-    try:
-        payload = msgspec.json.decode(bytes(body))
-    except RecursionError as error:
-        raise HTTPException(400, "The body is nested too deeply.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise HTTPException(400, f"The body is not valid JSON: {error}") from error
-    if not isinstance(payload, dict):
-        raise Invalid(InvalidField("body", "must be a JSON object"))
-    if _deeper(payload, MAX_DEPTH):
-        raise HTTPException(400, "The body is nested too deeply.")
-    return payload
-
-
-def _deeper(value: Any, depth: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return bool(inner) and (depth == 0 or any(_deeper(each, depth - 1) for each in inner))
+    return params.decode_object(bytes(body))
 
 
 def _delivery_out(results: list[AlertResult]) -> dict[str, Any]:

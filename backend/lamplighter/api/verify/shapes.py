@@ -4,13 +4,13 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Name, PageQuery, public_shape
+from lamplighter.api.common_shapes import Name, PageQuery, RowId, public_shape
 from lamplighter.domain.verify.attached import COMMAND_CHARS, MemoryCheck
 
 State = Literal["passed", "failed", "partial", "untested"]
 Command = Annotated[str, Meta(max_length=COMMAND_CHARS, pattern=r"^[^\x00\n\r]*$")]
 Cadence = Annotated[float, Meta(ge=300, le=366 * 86_400)]
-Ids = Annotated[list[Annotated[int, Meta(ge=1, le=2**63 - 1)]], Meta(max_length=200)]
+Ids = Annotated[list[RowId], Meta(max_length=200)]
 
 
 class EvidenceItemOut(Struct):

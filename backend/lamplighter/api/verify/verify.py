@@ -101,14 +101,12 @@ async def index(request: Request) -> Response:
     here, query = api_context(request), params.query(request, shapes.OutcomeQuery)
     state = None if query.state is None else VerdictState(query.state)
     position = params.position(query.cursor)
-    after = int(position[0]) if position else 0
     async with reading(here.db):
         counts = await verifications.count_by_state(here.db)
-        found = await verifications.page(here.db, state, limit=query.limit + 1, after=after)
+        found = await verifications.page(here.db, state, limit=query.limit, position=position)
         seq = await changes.last_seq(here.db)
-    items = found[: query.limit]
-    behind = [items[-1].memory_id] if len(found) > query.limit else None
-    return page(request, [outcome_as_json(each) for each in items], behind, seq, counts=counts)
+    items = [outcome_as_json(each) for each in found.items]
+    return page(request, items, found.position, seq, counts=counts)
 
 
 @operation(

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, CliCommand, load_settings, print_json
+from lamplighter.cli.common import JSON, ROW_ID, CliCommand, load_settings, print_json
 from lamplighter.domain.memory.memory import Source
 from lamplighter.domain.text import escape_terminal, shorten
 
@@ -14,13 +14,13 @@ MAX_LINES: Final = 20
 
 
 @click.command(cls=CliCommand)
-@click.option("--session", type=click.IntRange(1), help="Number of a session.")
+@click.option("--session", type=ROW_ID, help="Number of a session.")
 @click.option("--agent", help="Name of an agent: all its sessions.")
 @click.option(
     "--source", type=click.Choice([each.value for each in Source]), help="How the memories came in."
 )
 @click.option("--yes", is_flag=True, help="Revoke now; without it, only show what would change.")
-@click.option("--undo", type=click.IntRange(1), metavar="ACT", help="Undo a revocation.")
+@click.option("--undo", type=ROW_ID, metavar="ACT", help="Undo a revocation.")
 @JSON
 def revoke(
     session: int | None,
@@ -52,11 +52,10 @@ def revoke(
     for line in _lines(revocation):
         click.echo(escape_terminal(line))
     if revocation["act"] is not None:
-        click.echo(
-            f"Revoked {origin}. Undo it with `lamplighter revoke --undo {revocation['act']}`."
-        )
+        undo_hint = f"Undo it with `lamplighter revoke --undo {revocation['act']}`."
+        click.echo(escape_terminal(f"Revoked {origin}. {undo_hint}"))
     elif yes or not _changes(revocation):
-        click.echo(f"There is nothing to revoke of {origin}.")
+        click.echo(escape_terminal(f"There is nothing to revoke of {origin}."))
     else:
         click.echo("Nothing was changed. Use --yes to revoke.")
 

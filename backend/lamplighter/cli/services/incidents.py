@@ -7,12 +7,20 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, CliCommand, CliGroup, load_settings, print_json, read
+from lamplighter.cli.common import (
+    JSON,
+    ROW_ID,
+    CliCommand,
+    CliGroup,
+    load_settings,
+    print_json,
+    read,
+)
 from lamplighter.cli.services import describe_problem, describe_silence
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNKNOWN
 from lamplighter.domain.text import escape_terminal, shorten
 
-NUMBER = click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
+NUMBER = click.argument("number", metavar="ID", type=ROW_ID)
 OUTCOMES: Final = ("repaired_by_person", "recovered", "unresolved")
 LINE_CHARS: Final = 160
 STATES: Final = ("failing", "warning", "unknown", "ok")
@@ -95,7 +103,7 @@ def resolve(number: int, outcome: str) -> None:
 
 @incidents.command()
 @NUMBER
-@click.argument("into", type=click.IntRange(1, 2**63 - 1))
+@click.argument("into", type=ROW_ID)
 def merge(number: int, into: int) -> None:
     """Make an incident part of another open one."""
     _change(number, merge_into=into)
@@ -112,9 +120,7 @@ def separate(number: int) -> None:
 
 @click.command(cls=CliCommand)
 @NUMBER
-@click.option(
-    "--without", multiple=True, type=click.IntRange(1, 2**63 - 1), help="Leave out this memory."
-)
+@click.option("--without", multiple=True, type=ROW_ID, help="Leave out this memory.")
 @click.option("--today", is_flag=True, help="Use the current memories, not those of that time.")
 @JSON
 def replay(number: int, *, without: tuple[int, ...], today: bool, as_json: bool) -> None:

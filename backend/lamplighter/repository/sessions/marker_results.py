@@ -17,7 +17,7 @@ from lamplighter.repository.store.statements import (
     Page,
     PublishedRows,
     Statement,
-    after,
+    in_order,
     prepare_insert,
 )
 from lamplighter.repository.store.tables import markers, reader
@@ -70,11 +70,7 @@ async def page(
 ) -> Page[MarkerResult]:
     """Return one page of the markers of a session, in the order they were printed."""
     query = sa.select(markers).where(markers.c.session_id == session_id)
-    if position is not None:
-        query = query.where(after([Key(markers.c.id)], position))
-    rows = await db.fetch_all(query.order_by(markers.c.id).limit(limit + 1))
-    behind = [rows[limit - 1]["id"]] if len(rows) > limit else None
-    return Page([_mark(row) for row in rows[:limit]], behind)
+    return await in_order(db, query, Key(markers.c.id), _mark, limit=limit, position=position)
 
 
 async def count(db: Database, session_id: int) -> int:

@@ -288,6 +288,23 @@ class Page(Generic[T]):
     position: list[Any] | None = None
 
 
+async def in_order(
+    db: "Database",
+    query: sa.Select[Any],
+    key: Key,
+    read: Callable[[Any], T],
+    *,
+    limit: int,
+    position: Sequence[Any] | None,
+) -> Page[T]:
+    """Return one page of a query's rows, each converted, in the order of a unique column."""
+    if position is not None:
+        query = query.where(after([key], position))
+    rows = await db.fetch_all(query.order_by(key.ordered()).limit(limit + 1))
+    behind = [rows[limit - 1][key.column.name]] if len(rows) > limit else None
+    return Page([read(row) for row in rows[:limit]], behind)
+
+
 async def newest_first(
     db: "Database",
     query: sa.Select[Any],
@@ -298,11 +315,8 @@ async def newest_first(
     position: Sequence[Any] | None,
 ) -> Page[T]:
     """Return one page of a query's rows, each converted, the highest `number` first."""
-    if position is not None:
-        query = query.where(after([Key(number, descending=True)], position))
-    rows = await db.fetch_all(query.order_by(number.desc()).limit(limit + 1))
-    behind = [rows[limit - 1][number.name]] if len(rows) > limit else None
-    return Page([read(row) for row in rows[:limit]], behind)
+    key = Key(number, descending=True)
+    return await in_order(db, query, key, read, limit=limit, position=position)
 
 
 class PublishedRows(Generic[T]):

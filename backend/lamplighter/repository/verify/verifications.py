@@ -12,6 +12,7 @@ from lamplighter.domain.verify.verdict import VerdictState
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import text_contains
 from lamplighter.repository.store.session_tables import verification_position, verifications
+from lamplighter.repository.store.statements import Key, Page, in_order
 from lamplighter.repository.store.tables import events, memories
 
 IDS_AT_ONCE: Final = 500
@@ -216,14 +217,15 @@ async def count_by_state(db: Database) -> dict[str, int]:
 
 
 async def page(
-    db: Database, state: VerdictState | None, *, limit: int, after: int = 0
-) -> list[Verification]:
-    """Return outcomes, ordered by the IDs of their memories."""
-    query = sa.select(verifications).where(verifications.c.memory_id > after)
+    db: Database, state: VerdictState | None, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Verification]:
+    """Return a page of outcomes, ordered by the IDs of their memories."""
+    query = sa.select(verifications)
     if state is not None:
         query = query.where(verifications.c.state == state)
-    rows = await db.fetch_all(query.order_by(verifications.c.memory_id).limit(limit))
-    return [_read(row) for row in rows]
+    return await in_order(
+        db, query, Key(verifications.c.memory_id), _read, limit=limit, position=position
+    )
 
 
 def _read(row: Any) -> Verification:

@@ -16,6 +16,7 @@ from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Invalid, InvalidField, Unavailable
 from lamplighter.domain.memory.memory import OPERATIONS
+from lamplighter.domain.text import is_utf8
 from lamplighter.formats import markdown_notes, native_export, third_party_export
 from lamplighter.formats.import_records import ImportRecord
 from lamplighter.formats.json_items import MAX_ITEM_CHARS, JsonItem, JsonItemError, JsonItemReader
@@ -210,22 +211,29 @@ def _notes(path: Path, options: ImportOptions, step: Step) -> Iterator[LocatedRe
     for done, file in enumerate(files, 1):
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         try:
-            if root is not None and not file.resolve().is_relative_to(root):
-                raise ValueError("is a link out of the directory; import the file itself")
-            if file.stat().st_size > MAX_ITEM_CHARS:
-                raise ValueError(f"is larger than {MAX_ITEM_CHARS:,} bytes")
-            text = file.read_text(encoding="utf-8-sig")
+            place, text = _read_note(file, root)
         except UnicodeDecodeError:
             yield Fault(name, "is not UTF-8")
         except (OSError, ValueError) as error:
             yield Fault(name, str(error))
         else:
-            place = file.resolve().as_posix()
             for found in markdown_notes.parse_note(
                 text, name, place=place, project=options.project, by_section=options.by_section
             ):
                 yield LocatedRecord(found.candidate.source_ref or name, found)
         step(done, len(files))
+
+
+def _read_note(file: Path, root: Path | None) -> tuple[str, str]:
+    """Return the place and the text of a note; raises OSError, ValueError."""
+    place = file.resolve()
+    if root is not None and not place.is_relative_to(root):
+        raise ValueError("is a link out of the directory; import the file itself")
+    if not is_utf8(str(place)):
+        raise ValueError("has a path that is not UTF-8")
+    if file.stat().st_size > MAX_ITEM_CHARS:
+        raise ValueError(f"is larger than {MAX_ITEM_CHARS:,} bytes")
+    return place.as_posix(), file.read_text(encoding="utf-8-sig")
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -241,8 +249,8 @@ def _files(path: Path) -> Iterator[Path]:
 def _rereadable(path: str, directory: Path) -> Path:
     """Return a file that can be read twice: input from a pipe is stored meanwhile."""
     source = Path(path)
-    if path != STANDARD and not source.exists():
-        raise Invalid(InvalidField(path, "does not exist"))
+    if path != STANDARD and not (path and source.exists()):
+        raise Invalid(InvalidField(path or "the path", "does not exist"))
     if path != STANDARD and (source.is_dir() or source.is_file()):
         return source
     stored = directory / "import"

@@ -142,7 +142,7 @@ async def preview_prompt(
 def parse_ids(text: str | None) -> tuple[int, ...]:
     """Parse the memories to leave out; raises Invalid."""
     words = [word.strip() for word in (text or "").split(",") if word.strip()]
-    if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
+    if not all(word.isascii() and word.isdigit() and len(word) < 19 for word in words):
         raise Invalid(InvalidField("exclude", "must be a list of numbers such as 7,8"))
     return tuple(dict.fromkeys(map(int, words)))
 

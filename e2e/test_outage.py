@@ -1,6 +1,7 @@
 """Many services fail within seconds: nothing moves under the operator's eyes."""
 
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -41,6 +42,10 @@ def app(tmp_path: Path, listeners: list[socket.socket]) -> Iterator[App]:
 
 def opened(page: Page, app: App, width: int) -> None:
     """Open the overview while all services are healthy, with no shift counted yet."""
+    deadline = time.monotonic() + 60
+    while app.get("/api/v1/overview")["counts"]["ok"] < COUNT:  # by name: one not checked is last
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
     page.set_viewport_size({"width": width, "height": 844})
     page.add_init_script(SHIFTS)
     page.goto(f"{app.url}/overview")

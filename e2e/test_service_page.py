@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from app import App
 from check_results import store_results
 from lamplighter.domain.services.series import CheckRun, PointState
+from test_phone import picture
 from test_round import RULES, SHIFTS, violations
 
 MINUTE = timedelta(minutes=1)
@@ -119,6 +120,14 @@ def test_new_results_and_a_pause_appear_live(page: Page, app: App) -> None:
     expect(page.get_by_text("Paused until")).to_be_visible()
     page.keyboard.press("z")
     expect(page.get_by_role("button", name="Pause", exact=True)).to_be_visible()
+
+    page.get_by_role("link", name="All incidents").click()
+    listed = page.get_by_role("region", name="Incidents, newest first").get_by_role("listitem")
+    expect(page).to_have_url(f"{app.url}/incidents?service=postgres")
+    expect(listed).to_have_count(1)
+    picture(page, "incidents-of-a-service")
+    page.get_by_role("button", name="Remove the filter for postgres").click()
+    expect(page).to_have_url(f"{app.url}/incidents")
 
 
 def test_an_incident_has_one_timeline_next_to_that_of_the_previous_one(

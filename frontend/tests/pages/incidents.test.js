@@ -4,7 +4,10 @@ import "../late-texts.js"
 import { incidentList } from "../../src/pages/incidents/list.js"
 import { change, fakeApi, fakeFeed, fakeTimers } from "../fakes.js"
 
-const incident = (id, state = "open", version = 1) => ({ id, state, version, title: `n${id}: tcp` })
+const incident = (id, state = "open", version = 1, services = [`n${id}`]) => ({
+  ...{ id, state, version, services },
+  title: `n${id}: tcp`,
+})
 const ids = (rows) => rows.map(({ id }) => id)
 
 async function opened(address = "", items = [incident(1)], next = null) {
@@ -49,6 +52,15 @@ test("the list of open incidents does not take a resolved one", async () => {
   list.follow(change("updated", incident(2, "resolved", 2), 2, "incident"))
 
   assert.deepEqual(ids(list.rows), [1])
+})
+
+test("the list of a service takes only incidents with this service", async () => {
+  const { list, api } = await opened("service=n1")
+
+  list.follow(change("created", incident(2), 2, "incident"))
+  list.follow(change("created", incident(3, "open", 1, ["db", "n1"]), 3, "incident"))
+
+  assert.deepEqual([ids(list.rows), api.asked[0].body.service], [[3, 1], "n1"])
 })
 
 test("the number of open incidents is exact only if all are loaded", async () => {

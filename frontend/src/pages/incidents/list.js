@@ -2,30 +2,34 @@ import { t } from "../../shared/texts/index.js"
 import { extend, liveList } from "../../shared/stores/list.js"
 
 /**
- * The incidents, newest first. The state of the filter is "open", "resolved" or all.
+ * The incidents, newest first, of one service or of all. The state of the filter is "open", "resolved" or all.
  * @param {{api: Api, feed: Feed, later?: (run: () => void, ms: number) => any}} dependencies
  */
 export function incidentList({ api, feed, later = setTimeout }) {
   let which = ""
+  let service = ""
   const list = liveList({
     api,
     feed,
     later,
     path: "/incidents",
     entity: "incident",
-    query: () => ({ state: which, limit: 50 }),
-    matches: (/** @type {Incident} */ { state }) => !which || (state === "resolved") === (which === "resolved"),
+    query: () => ({ state: which, service, limit: 50 }),
+    matches: (/** @type {Incident} */ { state, services }) =>
+      (!which || (state === "resolved") === (which === "resolved")) && (!service || services.includes(service)),
     compare: (a, b) => b.id - a.id,
   })
   return extend(list, {
     which: "",
+    service: "",
 
     /** @param {URLSearchParams} params */
     visit(params) {
       const state = params.get("state") ?? ""
       which = ["open", "resolved"].includes(state) ? state : ""
-      if (which !== this.which) Object.assign(this, { rows: [], phase: "loading" })
-      this.which = which
+      service = params.get("service") ?? ""
+      if (which !== this.which || service !== this.service) Object.assign(this, { rows: [], phase: "loading" })
+      Object.assign(this, { which, service })
       return this.load()
     },
 

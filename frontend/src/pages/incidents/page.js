@@ -53,7 +53,7 @@ const hasFailures = (/** @type {{failures: number}} */ aggregate) => aggregate.f
 export function incidentsPage(store) {
   const incidents = store("incidents")
   const list = store("incidentList")
-  const clock = store("clock")
+  const [clock, router] = [store("clock"), store("router")]
   return {
     outcome: (/** @type {Incident} */ row) => outcomeWords(row, clock.now),
     state: (/** @type {Incident} */ row) => stateWords(row, clock.now),
@@ -74,6 +74,10 @@ export function incidentsPage(store) {
     openWords() {
       return list.openWords
     },
+
+    filter: (/** @type {Record<string, string>} */ choice) => router.go(router.with(choice)),
+    filtered: () => list.which !== "" || list.service !== "",
+    dropLabel: () => t("incidents.dropService", { name: list.service }),
 
     /** Latency of the check that failed, and the events, on one axis. */
     axis() {

@@ -1,5 +1,6 @@
 /** Texts of this page by key; with plural forms where there is a number. */
 export const incidents = {
+  dropService: "Remove the filter for {name}",
   open: "open",
   investigating: "investigating",
   repairing: "repairing",

@@ -67,6 +67,7 @@ export function servicePage(store) {
     periodWords,
     periodIs: (/** @type {string} */ period) => String(service.period === period),
     choose: (/** @type {string} */ period) => router.go(router.with({ period }), { replace: true }),
+    incidentsAddress: () => `/incidents?service=${encodeURIComponent(service.name)}`,
     checkNames: () => (service.latency?.checks ?? []).map((/** @type {CheckLatency} */ { check }) => check),
     chooseCheck: (/** @type {string} */ check) => router.go(router.with({ check }), { replace: true }),
     charted: () => service.charted?.check ?? "",

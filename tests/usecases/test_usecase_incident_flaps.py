@@ -98,6 +98,22 @@ async def test_third_short_failure_opens_one_incident_that_needs_a_person(db: Da
     assert second.request_id is None
 
 
+async def test_service_that_flaps_after_a_request_to_a_person_needs_one_again(db: Database) -> None:
+    await checked(db, PointState.FAILED, NOON)
+    [incident] = await incidents.live(db)
+    by = await session(db)
+    async with writing(db):
+        await requests.claim(db, incident.request_id or 0, by.id, now=NOON)
+    await chain.ask_person(db, by, "redis", "No restart is left", now=NOON)
+    await finish(context(db, NOON), Configuration(), by, SessionEnd(status=Status.COMPLETED))
+    await flap(db, range(10, 100))
+
+    first, second = await all_incidents(db)
+
+    assert (first.live, second.state) == (False, IncidentState.NEEDS_PERSON)
+    assert second.title.startswith("redis failed ")
+
+
 async def test_flapping_of_a_dependent_waits_for_its_root_cause(db: Database) -> None:
     """The app fails a moment before Redis is found to fail."""
     await flap(db, range(32))

@@ -338,6 +338,21 @@ async def test_recovered_service_no_longer_needs_a_person(db: Database) -> None:
     assert [each.service for each in again.people] == ["mail"]
 
 
+async def test_job_that_reports_success_no_longer_needs_a_person(db: Database) -> None:
+    job = Services((Service(name="job", checks=(PushCheck(name="push", every=86_400.0),)),))
+    for at, state in ((NOON, FAILED), (NOON + MINUTE, PASSED)):
+        run = CheckRun(service="job", check="push", kind="push", at=at, state=state)
+        await check_runs.record(context(db, at), [run], job)
+        if state is FAILED:
+            by = await session(db)
+            await chain.ask_person(db, by, "job", "It failed", now=at)
+            await ended(db, by)
+
+    over = await overview.overview(db, job, start=NOON, now=NOON + MINUTE)
+
+    assert (over.people, over.incidents) == ((), ())
+
+
 async def test_escalation_to_a_person_opens_an_incident(db: Database) -> None:
     by = await session(db)
     await chain.ask_person(db, by, "mail", "The disk is full", now=NOON)

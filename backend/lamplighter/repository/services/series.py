@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.services.incident import PASSES_TO_RECOVER
+from lamplighter.domain.services.incident import has_recovered
 from lamplighter.domain.services.series import (
     NO_LATENCIES,
     Aggregate,
@@ -179,7 +179,7 @@ async def recovered(db: Database, services: Iterable[str]) -> set[str]:
     return {
         name
         for name, some in by_service.items()
-        if all(not each.failing and each.streak >= PASSES_TO_RECOVER for each in some)
+        if all(has_recovered(each, acted=False) for each in some)
     }
 
 

@@ -11,10 +11,8 @@ from lamplighter.domain.services.incident import (
     count_failures,
     is_due,
 )
-from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.repository import Database
 from lamplighter.repository.services import incidents, series
-from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.services.incidents.steps import FailingChecks
 
 AT_ONCE: Final = 50
@@ -30,19 +28,14 @@ async def flapping(
 ) -> dict[str, Flaps]:
     """Return how often flapping services have failed since the incident before their rest.
 
-    They must be the root of that incident: other members wait for its root. A service that waits
-    for a person does not count: the person knows.
+    They must be the root of that incident: other members wait for its root. A request to a person
+    may be older than the end of that incident, which says that the service is healthy again.
     """
     resting = [name for name, at in last_detected.items() if not is_due(at, now)]
     if not resting:
         return {}
-    asked = {normalize_service_name(e.service) for e in await escalations.open_for_people(db)}
     rooted = await incidents.last_as_root(db, resting, start=now - REOPEN_AFTER)
-    own = [
-        name
-        for name in resting
-        if rooted.get(name) == last_detected[name] and normalize_service_name(name) not in asked
-    ]
+    own = [name for name in resting if rooted.get(name) == last_detected[name]]
     some = sorted(own, key=lambda name: last_detected[name])[:AT_ONCE]
     spans = {
         each.id: (last_detected[name], now + timedelta(seconds=1))

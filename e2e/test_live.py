@@ -11,15 +11,15 @@ from app import App
 pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgres"], indirect=True)
 
 LISTS = re.compile(r"/api/v1/(memories|events)(\?|$)")
-LOADED = f"""() => !document.querySelector("main [aria-busy=true]")
-  && performance.getEntriesByType("resource").some(({{ name }}) => /{LISTS.pattern}/.test(name))
+LOADED = """(lists) => !document.querySelector("main [aria-busy=true]")
+  && performance.getEntriesByType("resource").some(({ name }) => new RegExp(lists).test(name))
 """
 
 
 def read_again(page: Page) -> list[str]:
     """Return the list requests of the page from now on: the stream needs none."""
     # newer browsers never report the script of a worker as loaded, so the network is never idle
-    page.wait_for_function(LOADED)
+    page.wait_for_function(LOADED, arg=LISTS.pattern)
     expect(page.get_by_text("Live", exact=True)).to_be_visible()
     page.wait_for_timeout(500)
     read: list[str] = []

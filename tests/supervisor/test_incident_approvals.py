@@ -106,6 +106,7 @@ def test_approved_action_repairs_its_incident_and_names_who_approved(
         "state: waiting_for_approval",
         f"approval: restart of app: approved by {by} and run",
     ]
+    assert len([each for each in shown if "estart (success): Healthy again" in each]) == 1
     assert shown[-1].startswith("resolved: app is healthy again after ")
     assert shown[-1].endswith("; repaired by restart")
     *announced, (end,) = home.rows(NOTICES)

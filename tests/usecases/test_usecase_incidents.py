@@ -851,6 +851,10 @@ async def test_timeline_is_in_order_with_the_evidence(db: Database) -> None:
     async with writing(db):
         text = "no decision within 1 min"
         await cooldowns.insert_settled(db, *use, name="restart", text=text, now=NOON + SECOND)
+        repeated = f"Restart refused: {text}."
+        await events.insert_for(
+            db, by, Level.WARNING, repeated, service="db", now=NOON + 2 * SECOND
+        )
     await follow(db, SERVICES, now=NOON + SECOND)
     await well(db, "db", "Web", at=NOON + MINUTE, since=LASTS)
 
@@ -862,6 +866,7 @@ async def test_timeline_is_in_order_with_the_evidence(db: Database) -> None:
     assert {"joined", "session_started", "action", "recovered"} <= set(kinds)
     acts_of = [each["text"] for each in shown["timeline"] if each["kind"] == "action"]
     assert acts_of[0] == "restart (refused): no decision within 1 min"
+    assert repeated not in [each["text"] for each in shown["timeline"]]
     assert shown["members"][0]["detail"] == "tcp: connection refused"
     assert [each["at"] for each in shown["timeline"]] == sorted(
         each["at"] for each in shown["timeline"]

@@ -8,14 +8,29 @@ EXIT_FAILED: Final = 1
 EXIT_UNUSABLE: Final = 2
 EXIT_UNKNOWN: Final = 3
 """The exit status of a process that cannot work in this environment: a restart will not help."""
+FIELD_CHARS: Final = 200
+MESSAGE_CHARS: Final = 6_000
+
+
+def _shorten(text: str, limit: int) -> str:
+    """Cut the middle of a long text: the end states the problem."""
+    half = limit // 2
+    return text if len(text) <= limit else f"{text[:half]} … {text[-half:]}"
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidField:
-    """One invalid field: its name as the caller wrote it, and the problem with its value."""
+    """One invalid field: its name as the caller wrote it, and the problem with its value.
+
+    Both may quote the input, and are shortened.
+    """
 
     field: str
     message: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "field", _shorten(self.field, FIELD_CHARS))
+        object.__setattr__(self, "message", _shorten(self.message, MESSAGE_CHARS))
 
 
 class LamplighterError(Exception):
@@ -40,7 +55,10 @@ def collect_errors(check: Callable[[], object]) -> list[InvalidField]:
 
 
 class NotFound(LamplighterError):
-    """No row has that name or id."""
+    """No row has that name or id; the message is shortened, because it may quote the input."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_shorten(message, MESSAGE_CHARS))
 
 
 class Conflict(LamplighterError):

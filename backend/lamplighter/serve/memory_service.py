@@ -38,9 +38,7 @@ def run(
     On loopback no token is needed unless the settings require one; elsewhere every request needs
     one.
     """
-    at = replace(
-        settings, host=settings.host if host is None else host, port=port or settings.memory_port
-    )
+    at = replace(settings, host=host or settings.host, port=port or settings.memory_port)
     listening = web.bind(at.host, at.port, setting="LAMPLIGHTER_MEMORY_PORT")
     access.prepare(settings)
     tokens = wants_tokens(at)

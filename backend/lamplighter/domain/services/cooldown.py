@@ -119,6 +119,16 @@ class CooldownUse:
         return (self.settled_at or self.created_at) + timedelta(seconds=self.healthy_after or 0.0)
 
     @property
+    def report(self) -> str:
+        """Return the text of the event that reports its outcome."""
+        action = self.action.capitalize()
+        if self.outcome is UseOutcome.REFUSED:
+            return f"{action} refused: {self.text}."
+        if self.outcome is UseOutcome.UNNEEDED:
+            return f"{action} not needed: {self.text}."
+        return f"{action} ({self.outcome}): {self.text}"
+
+    @property
     def spent(self) -> bool:
         """Return whether it uses a slot that was not returned; an unsettled use counts too."""
         return self.outcome in SPENDING_OUTCOMES and self.cleared_at is None

@@ -37,6 +37,8 @@ Row = sqlite3.Row
 STARTING: Final = "57P03"
 """The error code of a PostgreSQL server that is starting or stopping."""
 IN_MEMORY: Final = ":memory:"
+READ_OR_WRITE_FAILED: Final = 10
+"""SQLITE_IOERR, also for a full disk where the index of the log could not be created."""
 DAMAGE: Final = (11, 26)
 """SQLITE_CORRUPT and SQLITE_NOTADB."""
 
@@ -103,15 +105,20 @@ def disk_is_full(error: BaseException) -> bool:
 
 def is_damage(error: BaseException) -> bool:
     """Whether a statement failed because the file is malformed or not a database."""
-    code = getattr(error, "sqlite_errorcode", None)
-    return isinstance(code, int) and code & 0xFF in DAMAGE
+    return _code(error) in DAMAGE
 
 
 def is_temporary(error: BaseException) -> bool:
     """Whether a database is unusable for a reason that ends by itself, or by freeing space."""
     cause = error.__cause__
     starting = isinstance(cause, OSError) or getattr(cause, "sqlstate", "") == STARTING
-    return starting or disk_is_full(error) or "is locked" in str(error)
+    failed = disk_is_full(error) or _code(error) == READ_OR_WRITE_FAILED
+    return starting or failed or "is locked" in str(error)
+
+
+def _code(error: BaseException) -> int:
+    """Return the primary result code of SQLite; 0 for other errors."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def severity(error: BaseException) -> int:

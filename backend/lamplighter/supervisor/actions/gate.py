@@ -396,13 +396,10 @@ class Gate:
         return ProgramResult(error=_ENDED_BY_HALT) if work.cancelled() else work.result()
 
     async def _refused(self, use: CooldownUse) -> GateVerdict:
-        if use.outcome is UseOutcome.UNNEEDED:
-            text = f"{use.action.capitalize()} not needed: {use.text}."
-            await self._record_event(use.service, text, Level.INFO)
-            return GateVerdict(outcome=use.outcome, text=use.text, use_id=use.id)
-        self._refusals += 1
-        await self._record_event(use.service, f"{use.action.capitalize()} refused: {use.text}.")
-        return GateVerdict(outcome=UseOutcome.REFUSED, text=use.text, use_id=use.id)
+        refused = use.outcome is UseOutcome.REFUSED
+        self._refusals += refused
+        await self._record_event(use.service, use.report, Level.WARNING if refused else Level.INFO)
+        return GateVerdict(outcome=use.outcome, text=use.text, use_id=use.id)
 
     async def _tell_refusal(self, service: str, action: str, why: str) -> None:
         """Report a request that breaks the rules."""

@@ -86,8 +86,11 @@ class HaltControl:
             return
         text = SIGNED.format(check_reason(reason, self.redact), one_line(by), now.isoformat())
         whole = self.file.with_name(f"{self.file.name}.{os.getpid()}")
-        whole.write_text(text, encoding="utf-8", errors="replace")
-        whole.replace(self.file)
+        try:
+            whole.write_text(text, encoding="utf-8", errors="replace")
+            whole.replace(self.file)
+        finally:
+            whole.unlink(missing_ok=True)  # the disk was full
 
     def remove(self, halt: Halt) -> None:
         """Remove the file that a button or a command wrote, unless another one was written."""

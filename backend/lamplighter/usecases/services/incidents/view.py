@@ -87,7 +87,9 @@ async def _timeline(db: Database, incident: Incident, own: list[Session]) -> lis
         for each in await incidents.entries(db, incident.id)
     ]
     items += [item for each in own for item in _session_items(each)]
-    items += [item for use in await cooldowns.of_sessions(db, ids) for item in _use_items(use)]
+    uses = await cooldowns.of_sessions(db, ids)
+    items += [item for use in uses for item in _use_items(use)]
+    reports = {(use.service, use.report) for use in uses}
     for session in own:
         decisions = [
             item
@@ -100,6 +102,7 @@ async def _timeline(db: Database, incident: Incident, own: list[Session]) -> lis
             item
             for item in await _event_items(db, EventSelection(session=session.id))
             if (item.at, item.service) not in stated
+            and (item.service, item.text) not in reports
             and (item.service is None or _concerns(incident, session, item.service))
         ]
     items += await _closed_requests(db, incident)

@@ -82,7 +82,8 @@ def test_docs_list_every_route_that_needs_no_caller() -> None:
 def test_docs_list_every_object_of_the_change_feed() -> None:
     text = (DOCS / "reference" / "api.md").read_text()
     names = re.search(r"the changed object \(([^)]+)\)", text)
-    assert names and tuple(re.split(r",\s+", names[1])) == get_args(Entity)
+    assert names
+    assert tuple(re.split(r",\s+", names[1])) == get_args(Entity)
 
 
 def test_docs_list_every_scope() -> None:

@@ -154,4 +154,4 @@ async def separate(db: Database, incident: Incident, *, now: datetime) -> Incide
 
 def _ensure_open(incident: Incident) -> None:
     if not incident.live:
-        raise Conflict(f"Incident {incident.id} is resolved.")
+        raise Conflict(f"Incident {incident.id} is already resolved.")

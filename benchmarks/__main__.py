@@ -73,6 +73,8 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
 
 def main() -> None:
     """Print one JSON line per benchmark; the exit status is 1 if a benchmark lacks data."""
+    if {"-h", "--help"} & set(sys.argv):
+        sys.exit(print(__doc__, *ALL, sep="\n"))
     incomplete = []
     for name in [each for each in sys.argv[1:] if not each.startswith("-")] or ALL:
         found = ALL[name]()

@@ -3,10 +3,13 @@
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from lamplighter.api.routes import ANY, OPS
+from lamplighter.api.agentops.routes import OPERATIONS, PREFIX
+from lamplighter.api.routes import ANY, LOGIN, OPS
+from lamplighter.api.system.shapes import Entity
 from lamplighter.config import services
 from lamplighter.config.catalog import SETTINGS
 from lamplighter.config.hooks import KNOWLEDGE
@@ -66,6 +69,21 @@ def test_docs_list_every_route() -> None:
         path = op.path.replace(":int", "")
         scope = {None: "everybody", ANY: "any"}.get(op.scope, f"`{op.scope}`")
         assert f"| `{op.method}` | `{path}` | {op.about} | {scope} |" in text
+
+
+def test_docs_list_every_route_that_needs_no_caller() -> None:
+    text = (DOCS / "reference" / "access.md").read_text()
+    sentence, _, _ = text.partition("except ")[2].partition(". ")
+    paths = {LOGIN, *(op.path for op in OPS if op.scope is None)}
+    paths |= {f"{PREFIX}{op.path}" for op in OPERATIONS if op.scope is None}
+    assert set(re.findall(r"`(/[^`]+)`", sentence)) == paths
+
+
+def test_docs_list_every_object_of_the_change_feed() -> None:
+    text = (DOCS / "reference" / "api.md").read_text()
+    names = re.search(r"the changed object \(([^)]+)\)", text)
+    assert names
+    assert tuple(re.split(r",\s+", names[1])) == get_args(Entity)
 
 
 def test_docs_list_every_scope() -> None:

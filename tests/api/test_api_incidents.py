@@ -35,12 +35,26 @@ def test_an_alert_opens_an_incident_with_a_timeline(
     )
     assert [each["service"] for each in incident["members"]] == ["WireGuard"]
     kinds = [each["kind"] for each in incident["timeline"]]
-    assert kinds[:2] == ["opened", "alert"]
+    assert kinds == ["opened", "alert"]
     listed = client.get(INCIDENTS, params={"service": "wireguard", "limit": 1}).json()
     assert [each["id"] for each in listed["items"]] == [incident["id"]]
     shown = client.get("/api/v1/overview").json()
     assert [each["id"] for each in shown["incidents"]] == [incident["id"]]
     assert shown["open_incidents"] == {"critical": 1}
+
+
+def test_each_alert_of_an_incident_is_one_entry(
+    client: httpx2.Client, incident: dict[str, Any]
+) -> None:
+    alert = {"service": "wireguard", "title": "no peers", "id": f"w{next(NUMBERS)}"}
+    client.post("/api/v1/webhooks/script", json=alert)
+
+    shown = client.get(f"{INCIDENTS}/{incident['id']}").json()["timeline"]
+    [event, *_] = client.get("/api/v1/events", params={"limit": 1}).json()["items"]
+
+    assert [each["text"] for each in shown[1:]] == ["kuma: is down", "script: no peers"]
+    part = f"It is part of incident {incident['id']}."
+    assert event["text"] == f"Alert from script: no peers. {part}"
 
 
 def test_changes_of_an_incident_are_recorded_in_the_journal(

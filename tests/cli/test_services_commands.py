@@ -27,7 +27,7 @@ services:
 def test_list_filters_services_by_group_and_tag(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     (home / "services.yaml").write_text(SERVICES)
 
-    lines = run("services", "list").output.splitlines()
+    lines = run("services").output.splitlines()
     tagged = json.loads(run("services", "list", "--tag", "home", "--json").output)
 
     assert lines == [
@@ -170,7 +170,11 @@ def test_signals_lists_the_signals_of_a_push_check(run, home: Path) -> None:  # 
     [signal] = json.loads(run("services", "signals", "backup/nightly", "--json").output)
 
     assert lines[0].endswith("fail     exit status 3")
-    assert lines[1:] == ["  no space left", "  \\x1b[31mred"]
+    assert lines[1:] == [
+        "  \\x1b[31mno space left",
+        "Longer bodies are cut; --json prints them whole.",
+    ]
+    assert signal["body"].endswith("red\n")
     assert (signal["kind"], signal["exit_status"]) == ("fail", 3)
     assert "films has no push check" in run("services", "signals", "films/tcp").output
 
@@ -181,7 +185,7 @@ def report_failure(home: Path) -> None:
         async with Database(sqlite_url(home / "lamplighter.db")) as db:
             here = context(db, clock.now())
             key = await push_checks.create_key(here, services, "backup", "nightly")
-            body = "no space left\n\x1b[31mred\n"
+            body = "\x1b[31mno space left\nred\n"
             kind = SignalKind.FAIL
             await push_checks.receive(here, services, key, kind, exit_status=3, body=body)
 
@@ -242,6 +246,17 @@ def fail_once(home: Path, detail: str = "") -> None:
 
 def test_separate_reports_an_unknown_incident(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     assert "Incident 7 not found" in run("incidents", "separate", "7").output
+
+
+def test_an_incident_is_not_merged_into_itself_or_resolved_twice(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    (home / "services.yaml").write_text(SERVICES)
+    fail_once(home)
+
+    itself = run("incidents", "merge", "1", "1").output
+    run("incidents", "resolve", "1")
+
+    assert itself == "lamplighter: The argument INTO is the incident itself.\n"
+    assert "Incident 1 is already resolved." in run("incidents", "resolve", "1").output
 
 
 def test_status_cuts_long_lines_that_the_incident_prints_whole(run, home: Path) -> None:  # type: ignore[no-untyped-def]

@@ -20,6 +20,7 @@ from lamplighter.domain.services.cooldown import ActionKind, UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
     LASTS,
+    EntryKind,
     Incident,
     IncidentOutcome,
     IncidentSource,
@@ -762,6 +763,11 @@ async def test_merged_incidents_can_be_separated(db: Database) -> None:
     for was, now in zip(before, [await now_of(db, each) for each in before], strict=True):
         assert (now.services, now.started_at) == (was.services, was.started_at)
     assert await incidents.session_ids(db, second.id) == [by.id]
+    ends = [(await incidents.entries(db, each.id))[-1].text for each in (first, second)]
+    assert ends == [
+        f"incident {second.id} was separated again",
+        f"separated from incident {first.id}",
+    ]
     with pytest.raises(Conflict):
         await acts.change(here, second.id, IncidentChange(separate=True))
     await well(db, "db", "mail")
@@ -864,6 +870,8 @@ async def test_timeline_is_in_order_with_the_evidence(db: Database) -> None:
     await acted(db, by, service="db", now=NOON + 2 * SECOND)
     use = (by, "db", ActionKind.RESTART, UseOutcome.REFUSED)
     async with writing(db):
+        lines, about = "tcp: refused\nhttp: answered 503", {"service": "db", "now": NOON}
+        await incidents.add_entry(db, incident.id, EntryKind.JOINED, lines, **about)
         text = "no decision within 1 min"
         await cooldowns.insert_settled(db, *use, name="restart", text=text, now=NOON + SECOND)
         repeated = f"Restart refused: {text}."
@@ -881,7 +889,9 @@ async def test_timeline_is_in_order_with_the_evidence(db: Database) -> None:
     assert {"joined", "session_started", "action", "recovered"} <= set(kinds)
     acts_of = [each["text"] for each in shown["timeline"] if each["kind"] == "action"]
     assert acts_of[0] == "restart (refused): no decision within 1 min"
-    assert repeated not in [each["text"] for each in shown["timeline"]]
+    words = [each["text"] for each in shown["timeline"]]
+    assert repeated not in words
+    assert "tcp: refused; http: answered 503" in words
     assert shown["members"][0]["detail"] == "tcp: connection refused"
     assert [each["at"] for each in shown["timeline"]] == sorted(
         each["at"] for each in shown["timeline"]

@@ -86,7 +86,7 @@ def _detail_out(here: ApiContext, detail: ServiceDetail) -> dict[str, Any]:
     deprecated_path="/services/{name}/looks",
 )
 async def list_check_results(request: Request) -> Response:
-    """List the check results of a service, newest first."""
+    """List the results of a service's checks in sessions, newest first."""
     here, query = api_context(request), params.query(request, common_shapes.PageQuery)
     service, position = find_service(here, request), params.position(query.cursor)
     async with reading(here.db):

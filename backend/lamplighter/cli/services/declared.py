@@ -13,14 +13,18 @@ from lamplighter.cli.common import (
     read,
 )
 from lamplighter.cli.services import describe_problem, describe_silence, parse_span
-from lamplighter.domain.text import escape_terminal
+from lamplighter.domain.text import escape_terminal, shorten
 
+BODY_CHARS: Final = 200
 WINDOWS: Final = {"day": 1, "week": 7, "month": 30, "quarter": 90}
 
 
-@click.group(cls=CliGroup)
-def services() -> None:
-    """Show, pause and resume services, and create the keys of push checks."""
+@click.group(invoke_without_command=True, cls=CliGroup)
+@click.pass_context
+def services(context: click.Context) -> None:
+    """List services, or show, pause and resume one, and create the keys of push checks."""
+    if not context.invoked_subcommand:
+        context.invoke(list_)
 
 
 @services.command("list")
@@ -109,11 +113,16 @@ def signals(check: str, limit: int, *, as_json: bool) -> None:
     if as_json:
         print_json(items)
         return
+    cut = False
     for each in items:
         status = "" if each["exit_status"] is None else f"  exit status {each['exit_status']}"
         click.echo(f"{each['at'][:10]} {each['at'][11:19]}  {each['kind']:<7}{status}".rstrip())
-        for line in each["body"].splitlines():
-            click.echo(escape_terminal(f"  {line}"))
+        first, _, more = each["body"].strip().partition("\n")
+        if first:
+            click.echo(escape_terminal(f"  {shorten(first, BODY_CHARS)}"))
+        cut = cut or bool(more) or len(first) > BODY_CHARS
+    if cut:
+        click.echo("Longer bodies are cut; --json prints them whole.")
     if not items:
         click.echo("No signals yet. Create the URL with `lamplighter services push-key`.")
 

@@ -12,12 +12,13 @@ from lamplighter.cli.common import (
     ROW_ID,
     CliCommand,
     CliGroup,
+    exit_with_error,
     load_settings,
     print_json,
     read,
 )
 from lamplighter.cli.services import describe_problem, describe_silence
-from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNKNOWN
+from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNKNOWN, Invalid
 from lamplighter.domain.text import escape_terminal, shorten
 
 NUMBER = click.argument("number", metavar="ID", type=ROW_ID)
@@ -85,7 +86,7 @@ def acknowledge(number: int) -> None:
 @NUMBER
 @click.argument("text")
 def note(number: int, text: str) -> None:
-    """Add a note to an incident."""
+    """Write the note of an incident; it replaces the previous one."""
     _change(number, note=text)
     click.echo(f"The note of incident {number} is saved.")
 
@@ -106,7 +107,10 @@ def resolve(number: int, outcome: str) -> None:
 @click.argument("into", type=ROW_ID)
 def merge(number: int, into: int) -> None:
     """Make an incident part of another open one."""
-    _change(number, merge_into=into)
+    try:
+        _change(number, merge_into=into)
+    except Invalid as error:
+        exit_with_error(*(f"The argument INTO {each.message}." for each in error.wrong))
     click.echo(f"Incident {number} is part of incident {into}.")
 
 

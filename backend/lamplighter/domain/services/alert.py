@@ -11,6 +11,14 @@ from lamplighter.domain.services.event import Level, parse_level
 _MILD: Final = frozenset({"info", "information", "informational", "low", "none", "ok", "debug"})
 
 
+REPORTED: Final = "Alert from "
+"""Begins the text of the event that reports a new alert."""
+
+
+UNREQUESTED: Final = "No investigation was requested"
+"""Part of that text if an alert starts no investigation."""
+
+
 def level_of(severity: str) -> Level:
     """Return the level of an alert by its severity; an unknown word is a warning."""
     level = parse_level(severity)

@@ -9,7 +9,14 @@ from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.learning.advice import configuration_key
 from lamplighter.domain.learning.changes import change_of_alert
 from lamplighter.domain.memory.admit import Redact
-from lamplighter.domain.services.alert import Alert, AlertIncident, AlertState, level_of
+from lamplighter.domain.services.alert import (
+    REPORTED,
+    UNREQUESTED,
+    Alert,
+    AlertIncident,
+    AlertState,
+    level_of,
+)
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
     EntryKind,
@@ -144,10 +151,11 @@ async def _open(
             if silent
             else f"{MAX_QUEUED} others are waiting"
         )
-        more = "" if request else f" No investigation was requested: {why}."
+        more = "" if request else f" {UNREQUESTED}: {why}."
         if covered and not silent:
             more = f" It is part of incident {covered.id}."
-        text = f"Alert from {source}: {alert.title}{more}"
+        end = "." if more and alert.title[-1:].isalnum() else ""
+        text = f"{REPORTED}{source}: {alert.title}{end}{more}"
         change = change_of_alert(alert.title, alert.severity) if stored.service else None
         await _event(db, stored, level_of(alert.severity), text, change=change or "", now=now)
     return AlertResult(stored, request, True)

@@ -143,6 +143,8 @@ async def separate(db: Database, incident: Incident, *, now: datetime) -> Incide
     await incidents.move_sessions(db, moved["sessions"], incident.id)
     text = f"incident {incident.id} was separated again"
     await incidents.add_entry(db, target.id, EntryKind.NOTE, text, now=now)
+    text = f"separated from incident {target.id}"
+    await incidents.add_entry(db, incident.id, EntryKind.NOTE, text, now=now)
     # request the investigation again that the merge withdrew
     await incidents.update_members(db, incident.id, incident.services, investigated=False)
     values: dict[str, Any] = dict.fromkeys(("merged_into", "moved", "resolved_at", "learned_at"))
@@ -152,4 +154,4 @@ async def separate(db: Database, incident: Incident, *, now: datetime) -> Incide
 
 def _ensure_open(incident: Incident) -> None:
     if not incident.live:
-        raise Conflict(f"Incident {incident.id} is resolved.")
+        raise Conflict(f"Incident {incident.id} is already resolved.")

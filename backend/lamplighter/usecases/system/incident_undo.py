@@ -24,7 +24,7 @@ from lamplighter.usecases.services.incidents.view import get
 from lamplighter.usecases.system import incident_changes
 
 _SUBJECT: Final = re.compile(r"incident (\d+): (.*)", re.DOTALL)
-_SEPARATED: Final = re.compile(r"incident \d+ was separated again")
+_SEPARATED: Final = re.compile(r"incident \d+ was separated again|separated from incident \d+")
 _REOPENED: Final = "The resolution was undone."
 _ASKED_AGAIN: Final = (
     f"{_REOPENED} If the failure lasts, the withdrawn approval is requested again."

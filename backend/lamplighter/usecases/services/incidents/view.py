@@ -8,8 +8,9 @@ from typing import Any, Final
 from lamplighter.domain.actions.approval import Approval, ApprovalState
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.memory.memory import Memory, MemoryId
+from lamplighter.domain.services.alert import REPORTED, UNREQUESTED
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
-from lamplighter.domain.services.incident import Incident, is_member
+from lamplighter.domain.services.incident import EntryKind, Incident, is_member
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.domain.sessions.session import TIERS, Session
 from lamplighter.formats import serialize
@@ -82,10 +83,8 @@ async def read(db: Database, number: int, *, now: datetime) -> dict[str, Any]:
 
 async def _timeline(db: Database, incident: Incident, own: list[Session]) -> list[TimelineItem]:
     ids = [each.id for each in own]
-    items = [
-        TimelineItem(at=each.at, kind=each.kind, service=each.service, text=each.text)
-        for each in await incidents.entries(db, incident.id)
-    ]
+    entries = await incidents.entries(db, incident.id)
+    items = [_entry_item(each) for each in entries]
     items += [item for each in own for item in _session_items(each)]
     uses = await cooldowns.of_sessions(db, ids)
     items += [item for use in uses for item in _use_items(use)]
@@ -112,6 +111,7 @@ async def _timeline(db: Database, incident: Incident, own: list[Session]) -> lis
             item
             for item in await _event_items(db, chosen)
             if item.session_id is None  # reports of other incidents' sessions do not count
+            and not any(_repeats(item, each) for each in entries)
         ]
     return sorted(items, key=lambda item: item.at)
 
@@ -122,6 +122,22 @@ def _concerns(incident: Incident, session: Session, service: str) -> bool:
     scope = session.services
     others = scope is None or name in map(normalize_service_name, scope)
     return is_member(incident, service) or name == GENERAL or not others
+
+
+def _entry_item(entry: incidents.IncidentEntry) -> TimelineItem:
+    own = entry.kind is EntryKind.NOTE  # a person divides a note into lines
+    text = entry.text if own else "; ".join(entry.text.splitlines())
+    return TimelineItem(at=entry.at, kind=entry.kind, service=entry.service, text=text)
+
+
+def _repeats(item: TimelineItem, entry: incidents.IncidentEntry) -> bool:
+    """Whether an event only reports the alert of an entry."""
+    return (
+        entry.kind is EntryKind.ALERT
+        and (item.at, item.service) == (entry.at, entry.service)
+        and item.text.startswith(f"{REPORTED}{entry.text}")
+        and UNREQUESTED not in item.text
+    )
 
 
 def _session_items(each: Session) -> Iterable[TimelineItem]:

@@ -34,8 +34,8 @@ def test_an_alert_opens_an_incident_with_a_timeline(
         "critical",
     )
     assert [each["service"] for each in incident["members"]] == ["WireGuard"]
-    kinds = [each["kind"] for each in incident["timeline"]]
-    assert kinds == ["opened", "alert"]
+    kinds = [(each["kind"], each["level"]) for each in incident["timeline"]]
+    assert kinds == [("opened", "info"), ("alert", "critical")]
     listed = client.get(INCIDENTS, params={"service": "wireguard", "limit": 1}).json()
     assert [each["id"] for each in listed["items"]] == [incident["id"]]
     shown = client.get("/api/v1/overview").json()

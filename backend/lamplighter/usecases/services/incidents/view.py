@@ -10,6 +10,7 @@ from lamplighter.domain.errors import NotFound
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.services.alert import REPORTED, UNREQUESTED
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
+from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import EntryKind, Incident, is_member
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.domain.sessions.session import TIERS, Session
@@ -84,7 +85,8 @@ async def read(db: Database, number: int, *, now: datetime) -> dict[str, Any]:
 async def _timeline(db: Database, incident: Incident, own: list[Session]) -> list[TimelineItem]:
     ids = [each.id for each in own]
     entries = await incidents.entries(db, incident.id)
-    items = [_entry_item(each) for each in entries]
+    reported = await _reported(db, incident)
+    items = [_entry_item(each, reported) for each in entries]
     items += [item for each in own for item in _session_items(each)]
     uses = await cooldowns.of_sessions(db, ids)
     items += [item for use in uses for item in _use_items(use)]
@@ -105,15 +107,19 @@ async def _timeline(db: Database, incident: Incident, own: list[Session]) -> lis
             and (item.service is None or _concerns(incident, session, item.service))
         ]
     items += await _closed_requests(db, incident)
-    for name in incident.services:
-        chosen = EventSelection(service=name, since=incident.started_at, until=incident.resolved_at)
-        items += [
-            item
-            for item in await _event_items(db, chosen)
-            if item.session_id is None  # reports of other incidents' sessions do not count
-            and not any(_repeats(item, each) for each in entries)
-        ]
+    items += [item for item in reported if not any(_repeats(item, each) for each in entries)]
     return sorted(items, key=lambda item: item.at)
+
+
+async def _reported(db: Database, incident: Incident) -> list[TimelineItem]:
+    """Return the events about the services of an incident that no session has reported."""
+    start, end = incident.started_at, incident.resolved_at
+    return [
+        item
+        for name in incident.services
+        for item in await _event_items(db, EventSelection(service=name, since=start, until=end))
+        if item.session_id is None  # reports of other incidents' sessions do not count
+    ]
 
 
 def _concerns(incident: Incident, session: Session, service: str) -> bool:
@@ -124,10 +130,12 @@ def _concerns(incident: Incident, session: Session, service: str) -> bool:
     return is_member(incident, service) or name == GENERAL or not others
 
 
-def _entry_item(entry: incidents.IncidentEntry) -> TimelineItem:
+def _entry_item(entry: incidents.IncidentEntry, reported: Iterable[TimelineItem]) -> TimelineItem:
+    """Return an entry of an incident; an alert has the level of its event."""
     own = entry.kind is EntryKind.NOTE  # a person divides a note into lines
     text = entry.text if own else "; ".join(entry.text.splitlines())
-    return TimelineItem(at=entry.at, kind=entry.kind, service=entry.service, text=text)
+    level = next((each.level for each in reported if _repeats(each, entry)), Level.INFO)
+    return TimelineItem(at=entry.at, kind=entry.kind, level=level, service=entry.service, text=text)
 
 
 def _repeats(item: TimelineItem, entry: incidents.IncidentEntry) -> bool:

@@ -14,25 +14,23 @@ from lamplighter.formats import serialize
 from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.formats.serialize import Writer, format_moment
 from lamplighter.repository import reading
-from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.services import incidents as rows
 from lamplighter.repository.services import pushes
 from lamplighter.repository.services.incidents import IncidentSelection
-from lamplighter.usecases.services import check_history, push_checks
+from lamplighter.usecases.services import check_history
 from lamplighter.usecases.services.check_history import SeriesSelection
-from lamplighter.usecases.services.incidents import view as incident_view
-from lamplighter.usecases.services.incidents.replay import ReplayOptions, replay
-from lamplighter.usecases.system import overview, service_detail
-from lamplighter.usecases.system.overview import ServiceCondition
 
 if TYPE_CHECKING:
     from lamplighter.serve.queries import QueryContext
+    from lamplighter.usecases.system.overview import ServiceCondition
 
 
 async def list_signals(
     here: "QueryContext", *, service: str, check: str, limit: int
 ) -> dict[str, Any]:
     """Return the newest signals of a push check; raises NotFound."""
+    from lamplighter.usecases.services import push_checks  # slow import: records results
+
     services = here.services().last_good()
     found, declared = push_checks.find_push_check(services, service, check)
     page = await pushes.page(here.db, found.name, declared.name, limit=limit)
@@ -43,6 +41,8 @@ async def list_services(
     here: "QueryContext", *, group: str | None, tag: str | None
 ) -> dict[str, Any]:
     """Return the services with their states, of a group and with a tag."""
+    from lamplighter.usecases.system import overview  # slow import: reads everything
+
     file = here.services()
     chosen = file.last_good().select(group=group, tag=tag)
     async with reading(here.db):
@@ -55,6 +55,9 @@ async def list_services(
 
 async def read_service(here: "QueryContext", *, service: str) -> dict[str, Any]:
     """Return a service as a whole; raises NotFound."""
+    from lamplighter.repository.memory.memories import MemoryFilter
+    from lamplighter.usecases.system import service_detail  # slow import: reads everything
+
     declared = _declared(here, service)
     async with reading(here.db):
         detail = await service_detail.read(
@@ -95,7 +98,7 @@ def _declared(here: "QueryContext", service: str) -> Service:
     return declared
 
 
-def _state(each: ServiceCondition) -> dict[str, Any]:
+def _state(each: "ServiceCondition") -> dict[str, Any]:
     return {
         "name": each.service.name,
         "state": each.state,
@@ -107,7 +110,7 @@ def _state(each: ServiceCondition) -> dict[str, Any]:
     }
 
 
-def _silence(each: ServiceCondition) -> dict[str, Any] | None:
+def _silence(each: "ServiceCondition") -> dict[str, Any] | None:
     if each.silence is None:
         return None
     until = format_moment(each.silence.until)
@@ -148,6 +151,8 @@ async def list_incidents(
 
 async def get_incident(here: "QueryContext", *, number: int) -> dict[str, Any]:
     """Return an incident with its timeline; raises NotFound."""
+    from lamplighter.usecases.services.incidents import view as incident_view  # slow import
+
     async with reading(here.db):
         return await incident_view.read(here.db, number, now=clock.now())
 
@@ -156,6 +161,11 @@ async def replay_incident(
     here: "QueryContext", *, number: int, without: list[int], today: bool
 ) -> dict[str, Any]:
     """Return the first step at an incident with other memories; raises NotFound."""
+    from lamplighter.usecases.services.incidents.replay import (  # slow import: decides again
+        ReplayOptions,
+        replay,
+    )
+
     options = ReplayOptions(without=without, today=today)
     async with reading(here.db):
         return await replay(here.db, here.services().last_good(), number, options)
@@ -163,6 +173,8 @@ async def replay_incident(
 
 async def status(here: "QueryContext") -> dict[str, Any]:
     """Return the status: the services, open incidents, and requests to a person."""
+    from lamplighter.usecases.system import overview  # slow import: reads everything
+
     now = clock.now()
     async with reading(here.db):
         summary = await overview.overview(

@@ -8,7 +8,7 @@ from typing import Final
 from lamplighter.domain.learning.signature import is_own_fault
 from lamplighter.domain.services import series as rules
 from lamplighter.domain.services.check import PushCheck
-from lamplighter.domain.services.checks.silence import ServicePause
+from lamplighter.domain.services.checks.silence import ServicePause, mark_silent, silences_of
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.incident import (
     FLAPS,
@@ -34,7 +34,6 @@ from lamplighter.usecases.services.incidents import closing, flaps, lasting
 from lamplighter.usecases.services.incidents import steps as incident_steps
 from lamplighter.usecases.services.incidents.advise import has_known_fix
 from lamplighter.usecases.services.incidents.steps import FailureContext
-from lamplighter.usecases.services.silence import mark_silent, silences_of
 
 AT_ONCE: Final = 200
 """The number of results in one transaction: about 10 ms, to let other writers continue."""

@@ -1,19 +1,17 @@
 """Silence: services that are paused or in a maintenance window, and their pauses."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound
 from lamplighter.domain.services.checks.silence import (
     MAX_REASON_CHARS,
-    ServicePause,
     Silence,
     find_silence,
+    silences_of,
 )
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.series import CheckRun
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.text import format_time, one_line, shorten
 from lamplighter.repository import Database, writing
@@ -34,35 +32,6 @@ async def silences(
 ) -> dict[str, Silence]:
     """Return the silences of declared services at a time, by name."""
     return silences_of(services, await pauses.covering(db, since=at), at=at)
-
-
-def silences_of(
-    services: Iterable[Service], found: Sequence[ServicePause], *, at: datetime
-) -> dict[str, Silence]:
-    """Return the silences of services at a time, from the pauses of that time."""
-    own: dict[str, list[ServicePause]] = {}
-    for each in found:
-        own.setdefault(each.service, []).append(each)
-    silent: Mapping[str, Silence | None] = {
-        each.name: find_silence(
-            each.maintenance, own.get(each.name, ()), declared=each.paused, at=at
-        )
-        for each in services
-    }
-    return {name: each for name, each in silent.items() if each is not None}
-
-
-def mark_silent(
-    runs: Iterable[CheckRun], services: Services, paused: Sequence[ServicePause]
-) -> list[CheckRun]:
-    """Mark the results of services that were silenced when the check ended."""
-    by_name = {each.name: each for each in services}
-    return [
-        replace(run, silent=True)
-        if (service := by_name.get(run.service)) and silences_of([service], paused, at=run.at)
-        else run
-        for run in runs
-    ]
 
 
 async def pause(

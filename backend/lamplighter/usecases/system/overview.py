@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from lamplighter.domain.services.checks.silence import Silence
+from lamplighter.domain.services.checks.silence import Silence, silences_of
 from lamplighter.domain.services.cooldown import CooldownStatus, statuses_of
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import Incident
@@ -25,7 +25,6 @@ from lamplighter.repository.store.database import home_of
 from lamplighter.repository.store.statements import Fetch
 from lamplighter.repository.upkeep import leases, statistics
 from lamplighter.repository.upkeep.statistics import Activity
-from lamplighter.usecases.services.silence import silences_of
 from lamplighter.usecases.sessions.statistics import DAYS, RunStatistics, first_day, summarize_runs
 
 MAX_CHANGES: Final = 5

@@ -1,14 +1,18 @@
 """Silence: periods in which the failures of a service are recorded and have no other effect."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import dropwhile, islice, takewhile
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
+
+if TYPE_CHECKING:
+    from lamplighter.domain.services.series import CheckRun
+    from lamplighter.domain.services.service import Service, Services
 
 MAX_REASON_CHARS: Final = 300
 MAX_TIMES: Final = 100
@@ -111,3 +115,32 @@ def find_silence(
         if (until := window.open_until(at)) is not None:
             return Silence(kind=SilenceKind.MAINTENANCE, until=until, reason=window.name)
     return None
+
+
+def silences_of(
+    services: Iterable["Service"], found: Sequence[ServicePause], *, at: datetime
+) -> dict[str, Silence]:
+    """Return the silences of services at a time, from the pauses of that time."""
+    own: dict[str, list[ServicePause]] = {}
+    for each in found:
+        own.setdefault(each.service, []).append(each)
+    silent: Mapping[str, Silence | None] = {
+        each.name: find_silence(
+            each.maintenance, own.get(each.name, ()), declared=each.paused, at=at
+        )
+        for each in services
+    }
+    return {name: each for name, each in silent.items() if each is not None}
+
+
+def mark_silent(
+    runs: Iterable["CheckRun"], services: "Services", paused: Sequence[ServicePause]
+) -> "list[CheckRun]":
+    """Mark the results of services that were silenced when the check ended."""
+    by_name = {each.name: each for each in services}
+    return [
+        replace(run, silent=True)
+        if (service := by_name.get(run.service)) and silences_of([service], paused, at=run.at)
+        else run
+        for run in runs
+    ]

@@ -49,10 +49,12 @@ function slide(el, list) {
   const observer = new MutationObserver(() => {
     const previous = positions
     const { all: elements, tops } = note()
-    const isUnmoved = lastMoved === list.moved
+    const steps = elements.map((row, at) => (previous.get(row) ?? tops[at]) - tops[at])
+    // Other changes may be reported between a move in the list and its rows.
+    if (lastMoved === list.moved || !steps.some(Boolean)) return
     lastMoved = list.moved
-    if (isUnmoved || scrollY >= 1 || matchMedia("(prefers-reduced-motion: reduce)").matches) return
-    elements.forEach((row, at) => glide(row, (previous.get(row) ?? tops[at]) - tops[at]))
+    if (scrollY >= 1 || matchMedia("(prefers-reduced-motion: reduce)").matches) return
+    elements.forEach((row, at) => glide(row, steps[at]))
   })
   observer.observe(el, { childList: true, subtree: true })
   const resized = on(window, "resize", note)

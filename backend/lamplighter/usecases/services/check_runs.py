@@ -8,7 +8,13 @@ from typing import Final
 from lamplighter.domain.learning.signature import is_own_fault
 from lamplighter.domain.services import series as rules
 from lamplighter.domain.services.check import PushCheck
-from lamplighter.domain.services.checks.silence import ServicePause, mark_silent, silences_of
+from lamplighter.domain.services.checks.silence import (
+    ServicePause,
+    Silence,
+    explained,
+    mark_silent,
+    silences_of,
+)
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.incident import (
     FLAPS,
@@ -346,14 +352,18 @@ def _asked_at(each: CheckSeries) -> datetime:
 
 
 def _declared(
-    failing_series: Sequence[CheckSeries], services: Services, silent: Collection[str]
+    failing_series: Sequence[CheckSeries], services: Services, silent: Mapping[str, Silence]
 ) -> dict[str, list[CheckSeries]]:
-    """Return the failing checks that are still declared, by service, without silenced services."""
+    """Return the failing checks that are still declared, by service.
+
+    Silenced services are left out, and those that fail because of planned work on a dependency.
+    """
     fail = {each.service for each in failing_series}
+    left_out = silent.keys() | explained(services, failing_series, silent)
     names = {
         service.name: {each.name for each in service.checks}
         for service in services
-        if service.name in fail and service.name not in silent
+        if service.name in fail and service.name not in left_out
     }
     failing: dict[str, list[CheckSeries]] = {}
     for each in failing_series:

@@ -8,6 +8,7 @@ from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound
 from lamplighter.domain.services.checks.silence import (
     MAX_REASON_CHARS,
     Silence,
+    explained,
     find_silence,
     silences_of,
 )
@@ -16,7 +17,7 @@ from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.text import format_time, one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access.journal import UNDO, JournalEntry
-from lamplighter.repository.services import events, pauses
+from lamplighter.repository.services import events, pauses, series
 from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.journal import undoable
@@ -32,6 +33,15 @@ async def silences(
 ) -> dict[str, Silence]:
     """Return the silences of declared services at a time, by name."""
     return silences_of(services, await pauses.covering(db, since=at), at=at)
+
+
+async def services_of_round(
+    db: Database, services: Services, *, at: datetime
+) -> tuple[str, ...] | None:
+    """Return the services to check in a round, without those of planned work; None for all."""
+    silent = await silences(db, services, at=at)
+    left_out = silent.keys() | explained(services, await series.failing(db), silent)
+    return tuple(each.name for each in services if each.name not in left_out) if left_out else None
 
 
 async def pause(

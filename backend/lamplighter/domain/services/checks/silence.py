@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim
 
 if TYPE_CHECKING:
-    from lamplighter.domain.services.series import CheckRun
+    from lamplighter.domain.services.series import CheckRun, CheckSeries
     from lamplighter.domain.services.service import Service, Services
 
 MAX_REASON_CHARS: Final = 300
@@ -131,6 +131,25 @@ def silences_of(
         for each in services
     }
     return {name: each for name, each in silent.items() if each is not None}
+
+
+def explained(
+    services: "Services", failing: Iterable["CheckSeries"], silent: Mapping[str, Silence]
+) -> set[str]:
+    """Return the services with a dependency that fails in its silence: planned work explains them.
+
+    A silence without an end explains none: their own faults would never be investigated.
+    """
+    planned = {
+        each.service
+        for each in failing
+        if each.silent and (each.service not in silent or silent[each.service].until is not None)
+    }
+    return planned and {
+        each.name
+        for each in services
+        if any(need.name in planned for need in services.with_needs([each]) if need is not each)
+    }
 
 
 def mark_silent(

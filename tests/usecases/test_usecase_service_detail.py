@@ -47,7 +47,7 @@ async def test_a_service_has_its_uptime_latency_incidents_and_memories(db: Datab
     now = NOON + 12 * HOUR
 
     async with reading(db):
-        detail = await service_detail.read(db, WEB, readable=EVERY, now=now)
+        detail = await service_detail.read(db, WEB, SERVICES, readable=EVERY, now=now)
         uptime = await read_uptime(db, WEB, now=now)
         latency = await read_latency(db, WEB, LatencyPeriod.DAY, now=now)
 
@@ -68,7 +68,7 @@ async def test_memories_of_a_service_are_those_that_the_caller_may_read(db: Data
 
     async with reading(db):
         details = [
-            await service_detail.read(db, SERVICES.items[0], readable=each, now=later)
+            await service_detail.read(db, SERVICES.items[0], SERVICES, readable=each, now=later)
             for each in (EVERY, MemoryFilter(finds="ops"), MemoryFilter(finds="shop"), None)
         ]
 

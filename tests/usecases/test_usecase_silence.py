@@ -21,7 +21,7 @@ from lamplighter.usecases.services import alert, check_runs, silence
 from lamplighter.usecases.services.alert import AlertContext
 from lamplighter.usecases.system.overview import ServiceState, overview
 
-HOUR = timedelta(hours=1)
+HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
 DB = Service(name="db", checks=(TcpCheck(name="tcp", host="127.0.0.1", port=1),))
 PAUSED = Services((replace(DB, paused=True),))
 SERVICES = Services((DB,))
@@ -73,7 +73,14 @@ async def test_planned_work_explains_the_failures_of_dependents_until_it_ends(
 
     assert (await incidents.live(db), await investigations(db)) == ([], 0)
     assert await silence.services_of_round(db, services, at=NOON + HOUR / 2) == ()
+    found = await overview(db, services, start=NOON, now=NOON + HOUR / 2)
+    assert (found.state, found.conditions[1].state) == (ServiceState.UNKNOWN, ServiceState.FAILING)
+    expected = found.conditions[1].silence
+    assert expected
+    assert (expected.until, expected.reason) == (NOON + HOUR, "planned work on db")
+    assert (await silence.silences(db, services, at=NOON + HOUR / 2))["web"] == expected
 
+    await fail(db, services, NOON + HOUR - SECOND, "db")
     await fail(db, services, NOON + HOUR, "web")
     assert await incidents.live(db) == []  # the next result of db decides
     await fail(db, services, NOON + HOUR, "db")
@@ -89,6 +96,22 @@ async def test_pause_without_an_end_explains_no_failure_of_a_dependent(db: Datab
 
     assert [each.service for each in await incidents.live(db)] == ["web"]
     assert await silence.services_of_round(db, services, at=NOON) == ("web",)
+
+
+async def test_planned_work_without_a_next_result_explains_nothing_for_long(db: Database) -> None:
+    services = Services((*WINDOW, WEB))
+    await fail(db, services, NOON + HOUR - SECOND, "db")
+
+    for minutes, incidents_open in ((4, 0), (6, 1)):
+        await fail(db, services, NOON + HOUR + minutes * MINUTE, "web")
+        assert len(await incidents.live(db)) == incidents_open
+
+
+async def test_healthy_dependent_of_planned_work_is_watched_as_before(db: Database) -> None:
+    services = Services((*WINDOW, WEB))
+    await fail(db, services, NOON, "db")
+
+    assert set(await silence.silences(db, services, at=NOON)) == {"db"}
 
 
 async def test_pause_ends_at_its_time_or_by_a_person(db: Database) -> None:

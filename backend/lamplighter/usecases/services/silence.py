@@ -1,6 +1,5 @@
 """Silence: services that are paused or in a maintenance window, and their pauses."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
@@ -8,9 +7,10 @@ from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound
 from lamplighter.domain.services.checks.silence import (
     MAX_REASON_CHARS,
     Silence,
-    explained,
+    dependents_of_planned_work,
     find_silence,
     silences_of,
+    with_expected_failures,
 )
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service, Services
@@ -28,19 +28,22 @@ UNPAUSE: Final = "unpause"
 """The acts of pausing and resuming a service; both can be undone."""
 
 
-async def silences(
-    db: Database, services: Iterable[Service], *, at: datetime
-) -> dict[str, Silence]:
-    """Return the silences of declared services at a time, by name."""
-    return silences_of(services, await pauses.covering(db, since=at), at=at)
+async def silences(db: Database, services: Services, *, at: datetime) -> dict[str, Silence]:
+    """Return the silences of declared services at a time, by name.
+
+    Includes services that fail because of planned work on a dependency.
+    """
+    own = silences_of(services, await pauses.covering(db, since=at), at=at)
+    return with_expected_failures(services, own, await series.failing(db), at=at)
 
 
 async def services_of_round(
     db: Database, services: Services, *, at: datetime
 ) -> tuple[str, ...] | None:
-    """Return the services to check in a round, without those of planned work; None for all."""
-    silent = await silences(db, services, at=at)
-    left_out = silent.keys() | explained(services, await series.failing(db), silent)
+    """Return the services to check in a round: those without planned work; None for all."""
+    own = silences_of(services, await pauses.covering(db, since=at), at=at)
+    failing = await series.failing(db)
+    left_out = {**own, **dependents_of_planned_work(services, own, failing, at=at)}
     return tuple(each.name for each in services if each.name not in left_out) if left_out else None
 
 
@@ -91,7 +94,9 @@ async def resume(here: Context, services: Services, name: str, *, by: str) -> Si
             await events.insert(
                 here.db, Level.INFO, text, service=service.name, source=SOURCE, now=now
             )
-    return (await silences(here.db, [service], at=now)).get(service.name)
+    return silences_of([service], await pauses.covering(here.db, since=now), at=now).get(
+        service.name
+    )
 
 
 async def revert(here: Context, act_id: int, *, by: str) -> tuple[int, JournalEntry]:

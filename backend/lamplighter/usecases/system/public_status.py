@@ -79,7 +79,7 @@ async def read_public_status(
     names = {normalize_service_name(name): display for name, display in display_names.items()}
     selected = [service for name in names if (service := services.find(name)) is not None]
     async with reading(db):
-        conditions = await service_conditions(db, selected, now=now)
+        conditions = await service_conditions(db, selected, services, now=now)
         uptimes = [await read_uptime(db, each, now=now) for each in selected]
         chosen = IncidentSelection(detected_after=now - RECENT)
         page = await incidents.page(db, chosen, limit=MAX_INCIDENTS)

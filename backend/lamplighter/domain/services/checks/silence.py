@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from lamplighter.domain.services.service import Service, Services
 
 MAX_REASON_CHARS: Final = 300
+DECIDES_WITHIN: Final = timedelta(minutes=5)
+"""How long after its silence a failing service has time for the result that decides."""
+
 MAX_TIMES: Final = 100
 """The maximum number of listed openings of one window."""
 
@@ -133,23 +136,52 @@ def silences_of(
     return {name: each for name, each in silent.items() if each is not None}
 
 
-def explained(
-    services: "Services", failing: Iterable["CheckSeries"], silent: Mapping[str, Silence]
-) -> set[str]:
-    """Return the services with a dependency that fails in its silence: planned work explains them.
+def dependents_of_planned_work(
+    services: "Services",
+    own: Mapping[str, Silence],
+    failing: Iterable["CheckSeries"],
+    *,
+    at: datetime,
+) -> dict[str, Silence]:
+    """Return the silences of services with a dependency that fails in its own silence.
 
-    A silence without an end explains none: their own faults would never be investigated.
+    A silence without an end affects no dependent: its faults would never be investigated. After the
+    end, the next result decides, for which `DECIDES_WITHIN` is left.
     """
     planned = {
-        each.service
+        each.service: own[each.service].until if each.service in own else None
         for each in failing
-        if each.silent and (each.service not in silent or silent[each.service].until is not None)
+        if each.silent and _is_planned(each, own.get(each.service), at)
     }
-    return planned and {
-        each.name
-        for each in services
-        if any(need.name in planned for need in services.with_needs([each]) if need is not each)
-    }
+    silences: dict[str, Silence] = {}
+    for service in services if planned else ():
+        for need in services.with_needs([service]):
+            if need is not service and need.name in planned and service.name not in own:
+                silences[service.name] = Silence(
+                    kind=SilenceKind.MAINTENANCE,
+                    until=planned[need.name],
+                    reason=f"planned work on {need.name}",
+                )
+    return silences
+
+
+def _is_planned(each: "CheckSeries", silence: Silence | None, at: datetime) -> bool:
+    if silence is not None:
+        return silence.until is not None
+    return each.checked_at is not None and at - each.checked_at < DECIDES_WITHIN
+
+
+def with_expected_failures(
+    services: "Services",
+    own: Mapping[str, Silence],
+    failing: Sequence["CheckSeries"],
+    *,
+    at: datetime,
+) -> dict[str, Silence]:
+    """Add to the silences of services those that fail because of planned work on a dependency."""
+    names = {each.service for each in failing}
+    expected = dependents_of_planned_work(services, own, failing, at=at)
+    return {**own, **{name: each for name, each in expected.items() if name in names}}
 
 
 def mark_silent(

@@ -169,7 +169,10 @@ def _copy_directory(source: Path, to: Path) -> None:
     """Copy a directory; unlike that of `shutil.copytree`, the first error names its file."""
     to.mkdir()
     for path in source.iterdir():
-        (_copy_directory if path.is_dir() else shutil.copyfile)(path, to / path.name)
+        if path.is_dir() and not path.is_symlink():
+            _copy_directory(path, to / path.name)
+        else:
+            shutil.copy2(path, to / path.name, follow_symlinks=False)
 
 
 def _mark_index(path: Path) -> None:

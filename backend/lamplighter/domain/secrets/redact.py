@@ -53,22 +53,22 @@ class Redactor:
         spans = self._spans(data)
         if not spans:
             return data
-        masked = bytearray(data)
-        for start, end in spans:
-            masked[start:end] = data[start:end].translate(_STARS)
+        masked, stars = bytearray(data), data.translate(_STARS)
+        for start, end, _ in spans:
+            masked[start:end] = stars[start:end]
         return bytes(masked)
 
     def marked(self, line: bytes) -> bytes:
         """Replace every secret in a raw line by its mark, before the line is truncated."""
         return self(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
-    def _spans(self, line: bytes) -> list[tuple[int, int]]:
-        spans = [(start, end) for start, end, _ in find_secrets(line)]
-        for each in tuple(self.secrets):  # a copy: a secret may be added meanwhile
+    def _spans(self, line: bytes) -> list[tuple[int, int, str]]:
+        spans = find_secrets(line)
+        for each, kind in tuple(self.secrets.items()):  # a copy: one may be added meanwhile
             secret = each.encode("utf-8", "surrogateescape")
             at = line.find(secret)
             while at >= 0:
-                spans.append((at, at + len(secret)))
+                spans.append((at, at + len(secret), kind))
                 at = line.find(secret, at + len(secret))
         return spans
 

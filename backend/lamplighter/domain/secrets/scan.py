@@ -47,6 +47,10 @@ _NAMED_FORM: Final = re.compile(
     rf"(?P<name>{ANY_WORD}[A-Za-z0-9_.-]{{0,40}})(?P<sep>{_ASSIGN})(?P<quote>\\{{0,7}}[\"'])?".encode()
 )
 _CANDIDATE: Final = re.compile(rf"{_NAMED}|{_COUNTED}".encode())
+_COUNT: Final = re.compile(
+    rf"(?:\\?[\"'])?+ {{0,20}}+[=:] {{0,20}}+[0-9.]{{1,40}}+[{_BLANK},;}}\])\\]".encode()
+)
+"""A number after a name that `_COUNTED` certainly does not match: `tokens: 512,`."""
 _RUN: Final = re.compile(rf"[{NAME_CHARS}]{{2}}".encode())
 _CAMEL: Final = re.compile(rb"[a-z][A-Z]")
 _OPTION_FORM: Final = re.compile(
@@ -114,7 +118,7 @@ class _Scan:
         near = self.at + NEAR
         for match in RUNS.finditer(self.data, self.at):
             name = read_run(match[1])
-            if not name:
+            if not name or (name.counted and self._is_count(name, match.end())):
                 if match.end() > near or match[1] is None:
                     return self._stop_at(match.end())
                 continue
@@ -130,6 +134,9 @@ class _Scan:
                     self.secrets.append((start, end, name.kind))
                     self.at = end
         return None
+
+    def _is_count(self, name: Name, end: int) -> bool:
+        return len(name.offsets) == 1 and _COUNT.match(self.data, end) is not None
 
     def _stop_at(self, end: int) -> None:
         """Continue with the search after a text without names, or at another candidate in it."""

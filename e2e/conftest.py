@@ -31,6 +31,8 @@ AWAY = (
     "net::ERR_CONTENT_LENGTH_MISMATCH",  # a server that is killed during an answer
 )
 
+# Pages of a test live for seconds: to optimize their code takes longer than to run it.
+SHORT_LIVED = "--js-flags=--no-maglev --no-turbofan"
 WAIT_MS = 30_000
 """The browser's timeout on a loaded machine; benchmarks/ measure the speed of the app."""
 expect.set_options(timeout=WAIT_MS)
@@ -65,7 +67,8 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="session")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    browser = playwright.chromium.launch(executable_path=executable(), args=list(ARGUMENTS))
+    arguments = [*ARGUMENTS, SHORT_LIVED]
+    browser = playwright.chromium.launch(executable_path=executable(), args=arguments)
     yield browser
     browser.close()
 

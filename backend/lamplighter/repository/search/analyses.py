@@ -110,7 +110,7 @@ _UNANALYZED: Final = Statement(
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedRow:
-    """The row of a memory, unconverted: most are unrelated to the candidate and needed no further.
+    """The unconverted row of a memory: most rows turn out to be unrelated to the candidate.
 
     `analysis` is None for an analysis of another text or by another lexicon.
     """

@@ -192,9 +192,8 @@ async def test_rolled_back_changes_are_not_recorded_in_the_feed(db: Database) ->
 
 
 async def twins(db: Database, candidate: Candidate) -> list[Memory]:
-    return [
-        memory for memory, _ in await analyses.fetch_related(db, [], candidate, builtin_lexicon())
-    ]
+    rows = await analyses.fetch_related(db, [], candidate, builtin_lexicon())
+    return [memory for row in rows if (memory := row.memory()) is not None]
 
 
 async def test_twins_match_service_category_and_text_active_or_inactive(db: Database) -> None:

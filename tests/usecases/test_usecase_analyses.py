@@ -181,6 +181,20 @@ async def test_memory_outside_its_group_is_not_related_until_restored(
     assert (await heard(db, MINUTE)).memory.id == mine.id
 
 
+async def test_memory_learned_for_another_service_is_related_after_its_move(
+    db: Database, elsewhere: Database
+) -> None:
+    await look(db)
+    mine = (await heard(db, SLOW_START.observation, service="plex")).memory
+    theirs = (await heard(elsewhere, STRANGE, service="plex")).memory
+
+    await edited(db, mine, service="jellyfin")
+    again = await heard(db, MINUTE)
+
+    assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, mine.id)
+    assert (await heard(db, STRANGE, service="plex")).memory.id == theirs.id
+
+
 async def test_superseded_memories_do_not_hide_the_relevant_one(
     db: Database,
 ) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from secrets import token_hex
+from random import getrandbits
 from time import perf_counter
 from typing import Final
 
@@ -37,7 +37,7 @@ class RequestLog:
             return
         headers = Headers(scope=scope)
         given = headers.get(ID, "")
-        request_id = given if _VALID_ID.fullmatch(given) else token_hex(16)
+        request_id = given if _VALID_ID.fullmatch(given) else f"{getrandbits(128):032x}"
         scope.setdefault("state", {})[REQUEST] = request_id
         method = scope["method"] if scope["method"] in METHODS else UNKNOWN
         with (

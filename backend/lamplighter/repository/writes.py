@@ -58,10 +58,12 @@ async def around(
     candidate = replace(candidate, service=service)
     analysis = analyze(candidate.observation, lexicon, service=service)
     terms = lookup_terms(analysis)
-    by_text = [
-        (memory, verdict_on(candidate.observation, analysis, memory, known, lexicon))
-        for memory, known in await _related(db, candidate, terms, lexicon)
-    ]
+    by_text = []
+    for row in await _compared(db, candidate, terms, lexicon):
+        verdict = verdict_on(candidate.observation, analysis, row, row.analysis, lexicon)
+        memory = None if verdict.relation is Relation.UNRELATED else row.memory()
+        if memory is not None:
+            by_text.append((memory, verdict))
     related = await _by_fields(db, candidate, by_text)
     return Surroundings(
         candidate=candidate,
@@ -101,17 +103,17 @@ async def store(
     return new
 
 
-async def _related(
+async def _compared(
     db: Database, candidate: Candidate, terms: Set[str], lexicon: Lexicon
-) -> list[tuple[Memory, Analysis | None]]:
+) -> list[analyses.AnalyzedRow]:
     """Return the active memories that may be related, and equal memories, active or not."""
     group = (candidate.service, candidate.category)
     near = await analyses.nearest(db, group, terms, lexicon, limit=NEAREST)
     found = await analyses.fetch_related(db, near, candidate, lexicon)
-    active = {memory.id for memory, _ in found if memory.active}
+    active = {row.id for row in found if row.active}
     analyses.drop_from_index(db, group, set(near) - active)
     said = comparison_key(candidate.observation)
-    return [each for each in found if each[0].active or comparison_key(each[0].observation) == said]
+    return [row for row in found if row.active or comparison_key(row.observation) == said]
 
 
 async def _by_fields(

@@ -122,11 +122,9 @@ def _name_size(
 ) -> tuple[int, EntityKind | None]:
     """Return the number of tokens that form a name from here, 0 for none, and its kind."""
     word = tokens[at][0]
-    for size in range(LONGEST_KNOWN, 0, -1):
-        run = [each[0] for each in tokens[at : at + size]]
-        kind = (
-            lookup(" ".join(run)) if len(run) == size and run[0].lower() not in NO_NAMES else None
-        )
+    run = [] if word.lower() in NO_NAMES else [each[0] for each in tokens[at : at + LONGEST_KNOWN]]
+    for size in range(len(run), 0, -1):
+        kind = lookup(" ".join(run[:size]))
         if kind is not None:
             return size, kind
     if word[0] == "`":

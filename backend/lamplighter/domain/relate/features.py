@@ -41,14 +41,15 @@ def build_comparison(old: Analysis, new: Analysis, whole: Match) -> Comparison:
     claims = [whole] if alone else align_claims(old.claims, new.claims)
     best = max(claims, key=lambda m: m.cover[0] * m.cover[1] * m.size, default=Match((), ()))
     swapped, in_order = order_agreement(old, new)
+    ends = ending_sign(old.claims) * ending_sign(new.claims)
     figures = {
         **coverage(whole, best),
         **_measure_figures(whole),
         **_polarity_figures(old, new, whole, best, swapped),
         **_other_figures(old, new, whole, best),
         **_claim_figures(claims),
-        "ends_apart": float(ending_sign(old.claims) * ending_sign(new.claims) < 0),
-        "ends_agree": float(ending_sign(old.claims) * ending_sign(new.claims) > 0),
+        "ends_apart": float(ends < 0),
+        "ends_agree": float(ends > 0),
         "relapse": float(_has_relapse(old) != _has_relapse(new)),
         **_outcome_figures(claims, whole),
         "swapped": swapped,

@@ -163,7 +163,6 @@ def _judge_claims(
         return RelationVerdict(Relation.CONFLICTING, reason, FRAMED)
     if whole.least < LEAST_COVER and whole.size < LEAST_SHARED:
         return RelationVerdict(Relation.UNRELATED, "the texts have little in common", LITTLE)
-    comparison = build_comparison(existing, new, whole)
     unlike = whole.measures.unlike
     labels = [pair for pair in unlike if _are_labels(pair)] or _of_other_amounts(unlike)
     if labels:
@@ -175,6 +174,7 @@ def _judge_claims(
     others = other_of_its_kind(existing.clauses, new.clauses)
     if others:
         return RelationVerdict(Relation.UNRELATED, f"different subject: {others}", FRAMED)
+    comparison = build_comparison(existing, new, whole)
     return (
         _compare_spans(comparison)
         or _agree_slots(existing, new, comparison)
@@ -454,7 +454,8 @@ def _format_measure(measure: Measure) -> str:
 def judge_frame(new: str, existing: str) -> RelationVerdict | None:
     """Judge two observations of one frame; None if they do not share a frame."""
     for frame in FRAMES:
-        said, known = frame.fillers(new), frame.fillers(existing)
+        said = frame.fillers(new)
+        known = None if said is None else frame.fillers(existing)
         if said is not None and known is not None:
             return _judge_fillers(frame, said, known)
     return None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 
 from lamplighter.domain.memory.decay import apply_decay, decay_changes
 from lamplighter.domain.memory.intents import (
@@ -191,8 +191,20 @@ def decide(
     return decision, intents + [_opening(near.candidate, each, holder) for each in decision.effects]
 
 
+class ComparedText(Protocol):
+    """An existing memory, or its row: what a text is compared with."""
+
+    @property
+    def observation(self) -> str:
+        """The text."""
+
+    @property
+    def service(self) -> str | None:
+        """The service that it is about."""
+
+
 def verdict_on(
-    text: str, analysis: Analysis, existing: Memory, cached: Analysis | None, lexicon: Lexicon
+    text: str, analysis: Analysis, existing: ComparedText, cached: Analysis | None, lexicon: Lexicon
 ) -> RelationVerdict:
     """Return how a text relates to an existing memory; `cached` is the memory's analysis."""
     found = judge_text(text, existing.observation)

@@ -102,10 +102,10 @@ def page_entry(page: NotebookText, home: str) -> IndexEntry:
     return _entry(number, page.title, page.text, page.path, page_terms(page, home))
 
 
-async def index_changed_memory(db: Database, memory: Memory) -> None:
+async def index_changed_memory(db: Database, memory: Memory, *, new: bool = False) -> None:
     """Index a memory that was just written, if a searched column changed."""
     if await db.fetch_all(_CLEAR_UNINDEXED(id=memory.id)):
-        await index_memories(db, [memory])
+        await index_memories(db, [memory], new=new)
 
 
 async def index_changed_session(db: Database, session: Session) -> None:
@@ -115,11 +115,12 @@ async def index_changed_session(db: Database, session: Session) -> None:
         await put(db, entry)
 
 
-async def index_memories(db: Database, several: Sequence[Memory]) -> None:
-    """Index memories, each with its neighbors of the same session."""
+async def index_memories(db: Database, several: Sequence[Memory], *, new: bool = False) -> None:
+    """Index memories, each with its neighbors of the same session; `new` ones have no entries."""
     entries: dict[int, IndexEntry] = {each.id: memory_entry(each) for each in several}
-    others = [each if entry.id >= ASIDE else each + ASIDE for each, entry in entries.items()]
-    await db.execute(_REMOVE(ids=str(others)))
+    if not new:
+        others = [each if entry.id >= ASIDE else each + ASIDE for each, entry in entries.items()]
+        await db.execute(_REMOVE(ids=str(others)))
     of: dict[int, list[int]] = {}
     for each in several:
         if each.session_id is not None:

@@ -21,7 +21,8 @@ from lamplighter.repository.graph import entities, relationships, rows
 from lamplighter.repository.graph.cache import GraphCache
 from lamplighter.repository.graph.entities import Place
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import prepare_insert
+from lamplighter.repository.store.dialect import InIdList
+from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import aliases, graph_evidence, graph_steps
 from lamplighter.repository.store.tables import entities as entities_table
 from lamplighter.repository.store.tables import relationships as relationships_table
@@ -246,9 +247,15 @@ async def _refresh(
 
 async def memories_of_models(db: Database, ids: Collection[int]) -> set[int]:
     """Return the memories that have ever been evidence for a finding of a model."""
-    which = sa.and_(_EV.source == EvidenceSource.MODEL, _EV.source_id.in_(ids))
-    query = sa.select(_EV.source_id).where(which)
-    return {row["source_id"] for row in await db.fetch_all(query)}
+    return {row["source_id"] for row in await db.fetch_all(_OF_MODELS(ids=str(sorted(ids))))}
+
+
+_OF_MODELS: Final = Statement(
+    sa.select(_EV.source_id).where(
+        _EV.source == EvidenceSource.MODEL,
+        InIdList(_EV.source_id, sa.bindparam("ids", type_=sa.Text)),
+    )
+)
 
 
 async def forget(db: Database, ids: Collection[int], *, now: datetime) -> None:

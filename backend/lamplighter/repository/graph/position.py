@@ -1,11 +1,13 @@
 """The position of the graph in the change feed."""
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import sqlalchemy as sa
 
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import graph_position, memories
 
 
@@ -21,9 +23,15 @@ class GraphPosition:
     services: str = ""
 
 
+_GET: Final = Statement(sa.select(graph_position))
+_UPDATE: Final = Statement(
+    sa.update(graph_position).returning(graph_position.c.id), ("seq", "memory_id", "services")
+)
+
+
 async def get(db: Database) -> GraphPosition:
     """Return the position; a new start if there is none, or if changes were missed."""
-    row = await db.fetch_one(sa.select(graph_position))
+    row = await db.fetch_one(_GET())
     start = GraphPosition(await changes.last_seq(db))
     if row is None:
         return start
@@ -40,8 +48,7 @@ async def save(db: Database, position: GraphPosition) -> None:
         "memory_id": position.memory_id,
         "services": position.services,
     }
-    update = sa.update(graph_position).values(**values).returning(graph_position.c.id)
-    if await db.fetch_one(update) is None:
+    if await db.fetch_one(_UPDATE(**values)) is None:
         await db.execute(sa.insert(graph_position).values(id=1, **values))
 
 

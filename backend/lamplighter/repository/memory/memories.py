@@ -214,6 +214,7 @@ _UPDATE: Final = Statement(
 _SPELLING: Final = Statement(
     sa.select(memories.c.service).where(memories.c.service == sa.bindparam("service")).limit(1)
 )
+_SPELLINGS: Final = Statement(distinct_values(memories.c.service))
 _BY_IDS: Final = Statement(
     sa.select(memories)
     .where(InIdList(memories.c.id, sa.bindparam("ids", type_=sa.Text)))
@@ -317,7 +318,7 @@ async def service_name(db: Database, service: str | None, declared: Sequence[str
 async def _spelling(db: Database, service: str) -> str | None:
     if await db.fetch_val(_SPELLING(service=service)) is not None:
         return service
-    names = [row["value"] for row in await db.fetch_all(distinct_values(memories.c.service))]
+    names = [row["value"] for row in await db.fetch_all(_SPELLINGS())]
     names = [name for name in names if name and isinstance(name, str)]
     return next(
         (name for name in names if normalize_service_name(name) == normalize_service_name(service)),
@@ -457,7 +458,7 @@ _publish = publisher(ENTITY, serialize.memory)
 async def _index_and_publish(db: Database, memory: Memory, op: ChangeOp, *, now: datetime) -> None:
     from lamplighter.repository.feed import indexing  # slow import, not needed by reads
 
-    await indexing.index_changed_memory(db, memory)
+    await indexing.index_changed_memory(db, memory, new=op is ChangeOp.CREATED)
     await _publish(db, memory, op, now=now)
 
 

@@ -1,5 +1,6 @@
 """Reviews: cases that need a person's decision, and their resolutions."""
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +23,7 @@ from lamplighter.formats import serialize
 from lamplighter.repository.memory import memories
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database, home_of
+from lamplighter.repository.store.dialect import InIdList
 from lamplighter.repository.store.statements import Fetch, Key, Page, Statement, after
 from lamplighter.repository.store.tables import memories as memories_table
 from lamplighter.repository.store.tables import notebook_reviews, reader, reviews
@@ -171,10 +173,15 @@ async def relationships_in(db: Database, project: str) -> list[Review]:
 
 async def confirmed_in(db: Database, ids: Sequence[int]) -> list[Review]:
     """Return the reviews of relationships that a person confirmed, by the stating memories."""
-    query = sa.select(reviews).where(
-        reviews.c.kind == ReviewKind.RELATIONSHIP, reviews.c.resolution == Resolution.KEEP_NEW
-    )
-    return await _fetch(db, query.where(reviews.c.old_id.in_(ids)).order_by(reviews.c.id))
+    return await _fetch(db, _CONFIRMED(ids=json.dumps(list(ids))))
+
+
+_CONFIRMED: Final = Statement(
+    sa.select(reviews)
+    .where(reviews.c.kind == ReviewKind.RELATIONSHIP, reviews.c.resolution == Resolution.KEEP_NEW)
+    .where(InIdList(reviews.c.old_id, sa.bindparam("ids", type_=sa.Text)))
+    .order_by(reviews.c.id)
+)
 
 
 async def of_claim_after(db: Database, review: Review) -> list[Review]:

@@ -1,6 +1,7 @@
 """Analyses of observations, and the memories of a group that share most terms with a text."""
 
 import json
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -18,11 +19,14 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InIdList
 from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import analyses, changes, memories
-from lamplighter.repository.store.unreadable import from_fields, is_readable
+from lamplighter.repository.store.unreadable import fields_of, from_fields, is_readable
 
 MEMORY: Final = "memory"
 STALE_BATCH_SIZE: Final = 500
 MAX_FOLLOWED: Final = 500
+CHANGES: Final = "changes"
+"""The key of the changes beside the groups: both are forgotten together."""
+
 LIKELY_TERMS: Final = 30
 _decode: Final = msgspec.json.Decoder(Analysis).decode
 _encode: Final = msgspec.json.Encoder().encode
@@ -52,11 +56,14 @@ _ACTIVE: Final = (
     .select_from(memories.outerjoin(analyses, analyses.c.memory_id == memories.c.id))
     .where(memories.c.active == 1)
 )
+_OF_GROUP: Final = _ACTIVE.where(memories.c.category == sa.bindparam("category")).where(
+    memories.c.service.is_not_distinct_from(sa.bindparam("service"))
+)
 _GROUP: Final = Statement(
-    _ACTIVE.where(memories.c.category == sa.bindparam("category"))
-    .where(memories.c.service.is_not_distinct_from(sa.bindparam("service")))
-    .where(memories.c.id > sa.bindparam("newest"))
-    .order_by(memories.c.id)
+    _OF_GROUP.where(memories.c.id > sa.bindparam("newest")).order_by(memories.c.id)
+)
+_AGAIN: Final = Statement(
+    _OF_GROUP.where(InIdList(memories.c.id, sa.bindparam("ids", type_=sa.Text)))
 )
 _RECENT_CHANGES: Final = (
     sa.select(changes.c.seq, changes.c.entity, changes.c.entity_id, changes.c.op)
@@ -76,10 +83,7 @@ _CHANGED: Final = Statement(
 )
 _RELATED: Final = Statement(
     sa.select(
-        memories,
-        analyses.c.lexicon.label("by"),
-        analyses.c.observation.label("of"),
-        analyses.c.analysis,
+        analyses.c.lexicon, analyses.c.observation.label("of"), analyses.c.analysis, *memories.c
     )
     .select_from(memories.outerjoin(analyses, analyses.c.memory_id == memories.c.id))
     .where(
@@ -91,7 +95,8 @@ _RELATED: Final = Statement(
             sa.and_(memories.c.content_hash == "", memories.c.observation == sa.bindparam("said")),
         )
     )
-    .order_by(memories.c.id)
+    .order_by(memories.c.id),
+    tuples=True,
 )
 _PUT: Final = prepare_insert(analyses, "memory_id", "lexicon", "observation", "terms", "analysis")
 _UNANALYZED: Final = Statement(
@@ -103,11 +108,54 @@ _UNANALYZED: Final = Statement(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class AnalyzedRow:
+    """The unconverted row of a memory: most rows turn out to be unrelated to the candidate.
+
+    `analysis` is None for an analysis of another text or by another lexicon.
+    """
+
+    values: Sequence[Any]
+    analysis: Analysis | None
+
+    @property
+    def id(self) -> MemoryId:
+        """The ID of the memory."""
+        return MemoryId(self.values[_ID])
+
+    @property
+    def active(self) -> bool:
+        """Whether the memory is active."""
+        return bool(self.values[_IS_ACTIVE])
+
+    @property
+    def service(self) -> str | None:
+        """The service of the memory."""
+        service: str | None = self.values[_SERVICE]
+        return service
+
+    @property
+    def observation(self) -> str:
+        """The text of the memory."""
+        return str(self.values[_OBSERVATION])
+
+    def memory(self) -> Memory | None:
+        """Return the memory; None if the row cannot be read."""
+        fields = fields_of(self.values)
+        return from_fields(fields) if is_readable(fields) else None
+
+
+_ID, _SERVICE, _CATEGORY, _OBSERVATION, _IS_ACTIVE = (
+    memories.c.keys().index(name) for name in ("id", "service", "category", "observation", "active")
+)
+
+
 @dataclass(slots=True)
 class GroupIndex:
     """The index of a group in this process, and the last change that the index includes.
 
-    `unread` are memories that the lexicon has not analyzed yet; each call analyzes some of them.
+    `newest` is the highest ID up to which the index includes all memories of the group. `unread`
+    are memories that the lexicon has not analyzed yet; each call analyzes some of them.
     """
 
     lexicon: str
@@ -122,21 +170,44 @@ class GroupIndex:
         self.index.add(number, found)
 
 
+@dataclass(slots=True)
+class GroupChanges:
+    """The changes of memories after `seq` that the indexes of all groups have to include.
+
+    `newest` is the highest ID of a memory, `external` the highest one that `put` did not add to
+    its index. `changed` holds the latest changes with the IDs of their memories, `dropped` is the
+    last change that it no longer holds.
+    """
+
+    seq: int
+    newest: int = 0
+    external: int = 0
+    dropped: int = 0
+    changed: deque[tuple[int, int]] = field(default_factory=deque)
+
+    def note(self, seq: int, memory_id: int) -> None:
+        """Add a change of a memory; forget the oldest one if there are too many."""
+        self.changed.append((seq, memory_id))
+        if len(self.changed) > MAX_FOLLOWED:
+            self.dropped, _ = self.changed.popleft()
+
+
 async def put(db: Database, memory: Memory, analysis: Analysis) -> None:
     """Store the analysis of a new observation, with the version of its lexicon."""
     await db.execute(_PUT(**_row(memory.id, memory.observation, analysis)))
-    known = db.groups.get((memory.service, memory.category))
-    if known is not None and known.lexicon == analysis.lexicon:
-        known.add(memory.id, lookup_terms(analysis))
+    cached = db.groups.get((memory.service, memory.category))
+    if cached is None or cached.lexicon == analysis.lexicon:
+        changes_read: GroupChanges | None = db.groups.get(CHANGES)
+        if changes_read is not None and memory.id == changes_read.newest + 1:
+            changes_read.newest = memory.id
+        if cached is not None:
+            cached.add(memory.id, lookup_terms(analysis))
 
 
 async def fetch_related(
     db: Database, ids: Sequence[int], candidate: Candidate, lexicon: Lexicon
-) -> list[tuple[Memory, Analysis | None]]:
-    """Return some memories, and those with the same text, with their analyses.
-
-    An analysis of another text or by another lexicon is returned as None.
-    """
+) -> list[AnalyzedRow]:
+    """Return the rows of some memories, and of those with the same text, with their analyses."""
     rows = await db.fetch_all(
         _RELATED(
             ids=json.dumps(ids),
@@ -145,8 +216,13 @@ async def fetch_related(
         )
     )
     group = (candidate.service, candidate.category)
-    own = [row for row in rows if (row["service"], row["category"]) == group]
-    return [_with_analysis(row, lexicon) for row in own if is_readable(row)]
+    analyzed = []
+    for by, of, analysis, *values in rows:
+        if (values[_SERVICE], values[_CATEGORY]) != group or type(values[_OBSERVATION]) is not str:
+            continue
+        fresh = by == lexicon.version and of == content_hash(values[_OBSERVATION])
+        analyzed.append(AnalyzedRow(values, _decode(analysis) if fresh else None))
+    return analyzed
 
 
 async def find_related(
@@ -250,37 +326,43 @@ def _row(number: int, observation: str, analysis: Analysis) -> dict[str, Any]:
 
 
 async def _current_index(db: Database, group: GroupKey, lexicon: Lexicon) -> GroupIndex:
+    feed = await _follow(db)
     cached: GroupIndex | None = db.groups.get(group)
-    if cached is None or cached.lexicon != lexicon.version:
-        return await _build_index(db, group, lexicon)
-    newest, *heard = await db.fetch_all(_CHANGED(seq=cached.seq, most=MAX_FOLLOWED + 1))
+    if cached is None or cached.lexicon != lexicon.version or cached.seq < feed.dropped:
+        cached = db.groups[group] = GroupIndex(lexicon.version)
+        await _add_rows(db, group, cached, lexicon)
+    else:
+        changed = {number for seq, number in feed.changed if seq > cached.seq}
+        again = changed.union(sorted(cached.unread)[:STALE_BATCH_SIZE])
+        if again or feed.external > cached.newest:
+            await _add_rows(db, group, cached, lexicon, also=again)
+    cached.newest, cached.seq = max(cached.newest, feed.newest), feed.seq
+    return cached
+
+
+async def _follow(db: Database) -> GroupChanges:
+    """Read the changes since the last call, by this process and by others."""
+    feed: GroupChanges | None = db.groups.get(CHANGES)
+    if feed is None:
+        feed = db.groups[CHANGES] = GroupChanges(await last_seq(db))
+    newest, *heard = await db.fetch_all(_CHANGED(seq=feed.seq, most=MAX_FOLLOWED + 1))
     heard.sort(key=lambda each: each["seq"])
+    missed = bool(heard) and heard[0]["seq"] != feed.seq + 1  # some were already pruned
     memory_changes = [each for each in heard if each["entity"] == MEMORY]
-    missed = bool(heard) and heard[0]["seq"] != cached.seq + 1  # some were already pruned
     if (
         missed
         or len(heard) > MAX_FOLLOWED
         or any(each["op"] == ChangeOp.BATCH for each in memory_changes)
     ):
-        return await _build_index(db, group, lexicon)
-    changed = {
-        each["entity_id"]
-        for each in memory_changes
-        if each["op"] != ChangeOp.CREATED and each["entity_id"] <= cached.newest
-    }
-    again = changed.union(sorted(cached.unread)[:STALE_BATCH_SIZE])
-    if again or newest["entity_id"] > cached.newest:
-        await _add_rows(db, group, cached, lexicon, also=again)
-        cached.newest = max(cached.newest, newest["entity_id"])
-    cached.seq = heard[-1]["seq"] if heard else cached.seq
-    return cached
-
-
-async def _build_index(db: Database, group: GroupKey, lexicon: Lexicon) -> GroupIndex:
-    known = db.groups[group] = GroupIndex(lexicon.version)
-    known.seq = await last_seq(db)
-    await _add_rows(db, group, known, lexicon)
-    return known
+        db.groups.clear()
+        return await _follow(db)
+    for each in memory_changes:
+        if each["op"] != ChangeOp.CREATED:
+            feed.note(each["seq"], each["entity_id"])
+    if newest["entity_id"] > feed.newest:
+        feed.newest = feed.external = newest["entity_id"]
+    feed.seq = heard[-1]["seq"] if heard else feed.seq
+    return feed
 
 
 async def _add_rows(
@@ -294,8 +376,7 @@ async def _add_rows(
     service, category = group
     rows = await db.fetch_all(_GROUP(category=category, service=service, newest=index.newest))
     if also:
-        again = _ACTIVE.where(memories.c.id.in_(sorted(also)), memories.c.category == category)
-        again = again.where(memories.c.service.is_not_distinct_from(service))
+        again = _AGAIN(category=category, service=service, ids=json.dumps(sorted(also)))
         rows = [*await db.fetch_all(again), *rows]
     rows = [row for row in rows if is_readable(row)]
     _drop(index, also - {row["id"] for row in rows})

@@ -296,8 +296,8 @@ class PooledConnection(RowConnection):
         if found is not None:
             return found
         sql, arguments, columns = self._backend.compile(query)
-        described, rows, count = await self._call(lambda raw: _run(raw, sql, arguments))
-        return rows_of(rows, columns or _column_names(described)), count
+        named, rows, count = await self._call(lambda raw: _run(raw, sql, arguments, columns))
+        return rows_of(rows, named), count
 
     def run_at_once(self, query: ClauseElement) -> StatementResult | None:
         """Run a short prepared statement of a transaction on this thread, except a reader's first.
@@ -311,8 +311,12 @@ class PooledConnection(RowConnection):
         if self._held is None or not (self._views or self._writes):
             return None
         sql, arguments, columns = self._backend.compile(query)
-        described, rows, count = self._inline(lambda raw: _run(raw, sql, arguments))
-        return rows_of(rows, columns or _column_names(described)), count
+        try:
+            named, rows, count = _run(self._held._conn, sql, arguments, columns)
+        except driver.DatabaseError as error:
+            self._check_damage(error)
+            raise
+        return rows_of(rows, named), count
 
     async def fetch_each(self, queries: Sequence[ClauseElement]) -> list[list[Row]]:
         """Return all rows of each of several queries, in one turn of the connection's thread."""
@@ -376,9 +380,9 @@ class PooledConnection(RowConnection):
             self._held = await self._pool.take()
         connection = self._held
         self._abandoned = False
-        if inline:
-            return self._inline(work)
         try:
+            if inline:
+                return work(connection._conn)
             result: T = await connection._execute(  # type: ignore[no-untyped-call]
                 lambda: work(connection._conn)
             )
@@ -392,15 +396,6 @@ class PooledConnection(RowConnection):
             raise
         return result
 
-    def _inline(self, work: Callable[[driver.Connection], T]) -> T:
-        """Run on this thread, which blocks the event loop."""
-        assert self._held is not None
-        try:
-            return work(self._held._conn)
-        except driver.DatabaseError as error:
-            self._check_damage(error)
-            raise
-
     def _check_damage(self, error: driver.DatabaseError) -> None:
         """Request a check of the pages if a statement failed because of damage."""
         if driver.is_damage(error):
@@ -408,12 +403,14 @@ class PooledConnection(RowConnection):
             raise driver.UnsoundDatabase(str(error)) from error
 
 
-def _run(raw: driver.Connection, sql: str, arguments: Sequence[Any]) -> tuple[Any, list[Any], int]:
+def _run(
+    raw: driver.Connection, sql: str, arguments: Sequence[Any], columns: Columns | None
+) -> tuple[Columns, list[Any], int]:
     cursor = raw.execute(sql, arguments)
     rows = cursor.fetchall()
-    described, count = cursor.description, cursor.rowcount
+    columns, count = columns or _column_names(cursor.description), cursor.rowcount
     cursor.close()
-    return described, rows, count
+    return columns, rows, count
 
 
 def _column_names(described: Sequence[Sequence[Any]] | None) -> Columns:

@@ -240,7 +240,8 @@ class Database(EncodeDatabase):
 
     def _run_at_once(self, query: Any) -> StatementResult | None:
         """Run a statement that cannot wait, without the locks of `databases`; else return None."""
-        held = None if self._global_connection else self._connection
+        task = None if self._global_connection else asyncio.current_task()
+        held = task and self._connection_map.get(task)
         return held and held._connection.run_at_once(query)  # type: ignore
 
     async def fetch_all(self, query: Any, values: Any = None) -> list[Any]:

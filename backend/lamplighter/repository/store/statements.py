@@ -35,18 +35,13 @@ class CompiledStatement:
 
     sql: str
     columns: Columns | None
-    _names: tuple[str, ...]
-    _processors: Mapping[str, Processor]
+    _parameters: tuple[tuple[str, Processor | None], ...]
     _fixed: Mapping[str, Any]
 
     def arguments(self, values: Mapping[str, Any]) -> list[Any]:
         """Return the values in the order of the statement's parameters."""
-        given = {**self._fixed, **values}
-        processors = self._processors
-        return [
-            processors[name](given[name]) if name in processors else given[name]
-            for name in self._names
-        ]
+        given = {**self._fixed, **values} if self._fixed else values
+        return [work(given[name]) if work else given[name] for name, work in self._parameters]
 
 
 @dataclass(slots=True)
@@ -83,11 +78,11 @@ class Statement:
             column_keys=None if self.names is None else list(self.names),
             compile_kwargs={"render_postcompile": True},
         )
-        names = tuple(compiled.positiontup or ())
         processors = compiled._bind_processors
+        parameters = tuple((name, processors.get(name)) for name in compiled.positiontup or ())
         fixed = {} if self.names else dict(compiled.params)
         columns = UNNAMED if self.tuples else columns_of(compiled, dialect)
-        return CompiledStatement(compiled.string, columns, names, processors, fixed)
+        return CompiledStatement(compiled.string, columns, parameters, fixed)
 
 
 @dataclass(frozen=True, slots=True)

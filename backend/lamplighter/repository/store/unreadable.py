@@ -13,6 +13,7 @@ from lamplighter.domain.fields import DeclaredField
 from lamplighter.domain.memory.memory import MEMORY_FIELDS, Memory
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import Stored
 from lamplighter.repository.store.statements import Row
 from lamplighter.repository.store.tables import memories
 
@@ -171,3 +172,16 @@ def from_fields(row: Mapping[str, Any]) -> Memory:
         value = row[name]
         put(memory, value if convert is None else convert(value))
     return memory
+
+
+def fields_of(values: Sequence[Any]) -> dict[str, Any]:
+    """Return a row of the table, as the driver returned it, by the names of its columns."""
+    fields = dict(zip(memories.c.keys(), values, strict=True))
+    for name, read in _READERS.items():
+        fields[name] = read(fields[name])
+    return fields
+
+
+_READERS: Final = {
+    column.name: column.type.read for column in memories.c if isinstance(column.type, Stored)
+}

@@ -232,7 +232,9 @@ async def _read(cache: GraphCache, text: str, context: TextContext, place: Place
     rows = await cache.rows(set(owners.values()))
     held = {number: entity_of(row) for number, row in rows.items()}
     kinds = {folded: held[number].kind for folded, number in owners.items() if number in held}
-    found = extract(text, replace(context, kind_of=lambda name: kinds.get(fold_name(name))))
+    if kinds:
+        context = replace(context, kind_of=lambda name: kinds.get(fold_name(name)))
+    found = extract(text, context)
     named = [held[number] for number in dict.fromkeys(owners.values()) if number in held]
     mentioned = [NamedEntity(each.name, each.kind) for each in named if _is_worth(each.kind)]
     return replace(found, entities=(*found.entities, *mentioned))

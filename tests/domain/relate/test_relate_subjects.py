@@ -65,3 +65,36 @@ def test_other_values_of_one_subject_contradict(old: str, new: str) -> None:
 
 def test_what_cannot_be_written_is_read_only() -> None:
     assert relate("The export cannot be written to", "The export is read-only").label == "reinforce"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The queue is empty at night", "The queue is durable"),
+        ("The job is idempotent", "The job is slow"),
+        ("Messages are ordered per key", "Messages are compressed"),
+        ("The error is harmless", "The error appears at each start"),
+        ("Reads are served by the replica", "Writes are served by the primary"),
+        ("Inbound mail is scanned", "Outbound mail is not scanned"),
+        ("The queue holds at most 500 entries", "Each entry has at most 64 KB"),
+        ("Zstd is faster than gzip here", "Zstd is faster than brotli here"),
+    ],
+)
+def test_another_attribute_subject_or_measure_is_another_fact(old: str, new: str) -> None:
+    assert relate(new, old).label == relate(old, new).label == "new"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "label"),
+    [
+        ("Zstd is faster than gzip here", "Gzip is slower than zstd here", "reinforce"),
+        ("Zstd is faster than gzip here", "Gzip is faster than zstd here", "contradict"),
+        ("Zstd is faster than gzip here", "Zstd is slower than gzip here", "contradict"),
+        ("Reports are generated hourly", "There is one report per day", "contradict"),
+        ("Refuses to start without a valid license", "Starts even with an expired license",
+         "contradict"),
+        ("Chokes at 200 queries", "Chokes at two hundred queries", "reinforce"),
+    ],
+)  # fmt: skip
+def test_comparisons_rates_and_opposites_of_general_english(old: str, new: str, label: str) -> None:
+    assert relate(new, old).label == label

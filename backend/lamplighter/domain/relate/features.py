@@ -273,8 +273,7 @@ def _compare_ends(m: Match) -> int:
     other = [p for p in m.pairs if p.opposed and not (p.old.ending or p.new.ending)]
     if any(pair.old.condition or pair.new.condition for pair in other):
         return 0
-    found = compare_outcomes(m.old[0].outcome, m.new[0].outcome)
-    return -found if len(other) % 2 else found
+    return compare_outcomes(m.old[0].outcome, m.new[0].outcome, turned=len(other) % 2 > 0)
 
 
 def _outcome_figures(claims: Sequence[Match], whole: Match) -> dict[str, float]:

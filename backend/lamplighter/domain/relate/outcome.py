@@ -129,14 +129,20 @@ def _count_denials(main: Sequence[_Word]) -> int:
     return sum(word.text != "nor" or not neither for word in found)
 
 
-def compare_outcomes(one: Outcome, two: Outcome) -> int:
+def compare_outcomes(one: Outcome, two: Outcome, *, turned: bool = False) -> int:
     """Return +1 for outcomes that agree, -1 for opposite ones, 0 if unknown.
 
-    A good outcome with a thing and a bad one without that thing are one claim.
+    A good outcome with a thing and a bad one without that thing are one claim; with the opposite
+    of the thing (`turned`), the good outcome contradicts the need.
     """
     sign = one.sign * two.sign
     if sign < 0 and {(one.sign, one.presence), (two.sign, two.presence)} == {(1, 0), (-1, -1)}:
-        return 0
+        return -int(turned)
+    found = _compare_signs(one, two, sign)
+    return -found if turned else found
+
+
+def _compare_signs(one: Outcome, two: Outcome, sign: int) -> int:
     if one.presence * two.presence < 0:
         return min(sign, 0) if one.despite or two.despite else int(sign < 0)
     return sign

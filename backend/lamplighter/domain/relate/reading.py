@@ -273,7 +273,7 @@ class _ClauseReader:
 
     def measure(self, item: TextItem) -> None:
         kind = self.numbered(item) if item.kind == "number" else item.kind
-        if item.low == 1 and self.only and not self.amount:
+        if item.low == 1 and (self.only or self.bound == "min") and not self.amount:
             self.amount = "some"  # "only one" is an amount
         self.measures.append(
             Measure(
@@ -311,7 +311,10 @@ class _ClauseReader:
             return "status"
         if len(item.text) in (4, 5) and self.single and int(item.low) in PORTS:
             return "port"
-        return "version" if self.versioned(item.text) else "number"
+        is_named = self.before in _HELPERS[:4] and self.tokens[-1:] and (
+            self.tokens[-1].senses[0].key == "version"
+        )
+        return "version" if is_named or self.versioned(item.text) else "number"
 
     def versioned(self, text: str) -> bool:
         """Whether a bare number is part of a name, and no amount: "needs PostgreSQL 14"."""

@@ -46,6 +46,7 @@ APART: Final = 0.45
 LIKELY: Final = 0.45  # below it, fewer than half are conflicts
 LIKELY_LONG: Final = 0.55
 LEAST_SHARED: Final = 0.6
+LEAST_LIMITED: Final = 0.45  # "only" limits a claim that the other text also makes
 LEAST_COVER: Final = 0.2
 DOUBTFUL: Final = 0.25
 LEAST_SAME: Final = 0.65
@@ -233,19 +234,11 @@ def _settle(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict
 def _lacks_sign(comparison: Comparison) -> bool:
     """Whether nothing in two single claims is opposite: their predicates are unrelated."""
     figures = comparison.figures
-    names = (
-        "net",
-        "opposed",
-        "told",
-        "unlike",
-        "swapped",
-        "one_each",
-        "single",
-        "clauses",
-        *OTHER_SIGNS,
-    )
-    signs = any(figures[name] for name in names) or have_other_fillers(comparison.whole)
-    return comparison.ends >= 0 and not signs
+    if figures["clauses"] or figures["single"] or have_other_fillers(comparison.whole):
+        return False
+    limited = figures["only_one"] and figures["cover_least"] >= LEAST_LIMITED
+    names = ("net", "opposed", "told", "unlike", "swapped", "one_each", "often", "amount")
+    return comparison.ends >= 0 and not limited and not any(figures[name] for name in names)
 
 
 def _compare_conditions(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict:

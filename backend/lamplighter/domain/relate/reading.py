@@ -311,8 +311,10 @@ class _ClauseReader:
             return "status"
         if len(item.text) in (4, 5) and self.single and int(item.low) in PORTS:
             return "port"
-        is_named = self.before in _HELPERS[:4] and self.tokens[-1:] and (
-            self.tokens[-1].senses[0].key == "version"
+        is_named = (
+            self.before in _HELPERS[:4]
+            and self.tokens[-1:]
+            and (self.tokens[-1].senses[0].key == "version")
         )
         return "version" if is_named or self.versioned(item.text) else "number"
 

@@ -154,7 +154,7 @@ def _polarity_figures(
         "net_matched": float(matched),
         "net_claim": float(is_flipped(best)),
         "denials": float(head % 2),
-        "often": frequency_gap(old, new, turned=len(opposed) % 2 > 0),
+        "often": frequency_gap(old, new, turned=len(opposed + signs) % 2 > 0),
         "amount": float({quantifier(old), quantifier(new)} == {"all", "some"}),
         "only_one": float(
             any(each.only for each in old.clauses) != any(each.only for each in new.clauses)

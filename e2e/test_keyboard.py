@@ -47,8 +47,11 @@ TO_MEMORIES_AND_FILTER = """async () => {
   press("m");
   while (!document.querySelector(field)) await Promise.resolve();
   press("/");
+  const focused = () => document.activeElement.matches("[data-filter]");
+  const end = performance.now() + 10_000;
+  while (performance.now() < end && !focused()) await new Promise(requestAnimationFrame);
   await new Promise((resolve) => setTimeout(resolve, 200));
-  return document.activeElement.matches("[data-filter]");
+  return focused();
 }"""
 
 
@@ -56,8 +59,11 @@ THERE_AND_BACK = """async () => {
   document.querySelector("main a[href='/sessions/1']").click();
   history.replaceState(null, "", "/sessions");
   dispatchEvent(new PopStateEvent("popstate", {state: {y: 0, link: "/sessions/1"}}));
+  const focused = () => document.activeElement.getAttribute("href");
+  const end = performance.now() + 10_000;
+  while (performance.now() < end && !focused()) await new Promise(requestAnimationFrame);
   await new Promise((resolve) => setTimeout(resolve, 300));
-  return document.activeElement.getAttribute("href");
+  return focused();
 }"""
 
 

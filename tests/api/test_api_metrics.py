@@ -160,7 +160,7 @@ def test_supervisor_figures_come_from_its_rows(
     assert age is not None
     assert 3_500 < age < 3_900
     assert value(found, "lamplighter_supervisor_leading") == 0
-    assert (value(found, "lamplighter_contexts_told") or 0) >= 1
+    assert (value(found, "lamplighter_prompt_contexts") or 0) >= 1
 
 
 def test_row_counts_are_cached_between_scrapes(

@@ -265,6 +265,8 @@ def test_a_read_uses_the_database_if_the_web_process_hangs(home: Home, server: S
     assert time.monotonic() - began < 30
     assert after.used_database
     assert after.output == before.output
+    assert not ask(home, "memory list").used_database
+    assert "Traceback" not in server.log, "the command no longer waits for its answer"
 
 
 def test_a_read_never_uses_the_web_process_of_another_home(

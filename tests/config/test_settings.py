@@ -189,6 +189,12 @@ def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
     assert sources["LAMPLIGHTER_HOST"] == "default"
 
 
+def test_a_file_of_an_editor_that_writes_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    (tmp_path / "lamplighter.toml").write_text("port = 9001\n", encoding="utf-8-sig")
+
+    assert read(tmp_path).port == 9001
+
+
 def test_every_setting_is_described_with_its_value_and_a_sentence(tmp_path: Path) -> None:
     described = describe_settings(read(tmp_path))
 

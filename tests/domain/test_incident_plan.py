@@ -18,6 +18,7 @@ from lamplighter.domain.services.incident import (
     IncidentWork,
     opening_words,
     outcome_of,
+    person_words,
     plan_incidents,
     resolved_words,
     root_of,
@@ -237,6 +238,13 @@ def test_an_opened_and_a_resolved_incident_have_one_sentence_each() -> None:
     ended = incident("db", outcome=IncidentOutcome.REPAIRED, action="restart", resolved_at=EARLIER)
 
     assert opening_words(opened) == ("db fails: tcp: connection refused. Also affected: api, web.")
+    person = person_words(opened, "The disk is full.")
+    assert person == "db needs a person: The disk is full. Also affected: api, web."
+    assert person_words(incident("db"), "The disk is full") == "db needs a person: The disk is full"
+    wide = incident(*(f"s{number}" for number in range(12)))
+    assert opening_words(wide).endswith(
+        " Also affected: s1, s2, s3, s4, s5, s6, s7, s8 and 3 more."
+    )
     assert resolved_words(ended) == "db is healthy again after 1 s; repaired by restart"
     late = replace(ended, repaired_at=EARLIER + timedelta(seconds=4), resolved_at=NOON)
     assert resolved_words(late) == "db is healthy again after 4 s; repaired by restart"

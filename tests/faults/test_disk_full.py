@@ -1,7 +1,9 @@
 """A full disk: reads continue, writes fail with a clear error, and freed space is enough."""
 
+import os
 import signal
 from datetime import UTC, datetime
+from pathlib import Path
 from threading import Event
 
 import httpx2
@@ -173,6 +175,32 @@ def test_masking_a_file_on_a_full_disk_leaves_no_copy(disk: SmallDisk) -> None:
     files.mask(SESSION.output, lambda line: line.replace(b"secret", b"******"), Event())
     assert path.read_bytes() == b"a ******\n" * 100_000
     assert [each.name for each in files.directory.iterdir()] == ["1.jsonl"]
+
+
+def test_restore_and_backup_on_a_full_disk_name_the_full_place(
+    disk: SmallDisk, home: Home, small_home: Home, tmp_path: Path
+) -> None:
+    output = home.path / "sessions" / "1-a.jsonl"
+    output.parent.mkdir()
+    output.write_bytes(b"{}\n" * 1_000_000)
+    path = home.run("backup", str(tmp_path / "kept")).stdout.strip()
+    disk.fill()
+    refused = home.run("backup", str(disk.path))
+    os.truncate(disk.path / "ballast", (disk.path / "ballast").stat().st_size - 2**21)
+
+    partly = small_home.run("restore", path, "--replace")
+
+    stage = small_home.path / ".restore"
+    assert (refused.returncode, partly.returncode, stage.exists()) == (2, 2, False)
+    assert refused.stderr.splitlines()[-1] == (
+        f"lamplighter: {disk.path} cannot be used: database or disk is full."
+    )
+    assert partly.stderr.splitlines()[-1] == (
+        f"lamplighter: {stage}/sessions/1-a.jsonl cannot be used: No space left on device."
+    )
+    disk.free()
+    assert small_home.run("restore", path, "--replace").returncode == 0
+    assert (small_home.path / "sessions" / "1-a.jsonl").stat().st_size == 3_000_000
 
 
 async def test_a_transaction_larger_than_the_free_space_is_rolled_back(

@@ -1,6 +1,7 @@
 """The doctor on a broken home: each problem has its message and advice, and none crashes it."""
 
 import os
+import socket
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -71,6 +72,16 @@ def test_a_memory_service_that_does_not_respond_is_reported(sound: Home) -> None
     )
     assert words.endswith("; the service does not answer")
     assert advice == "Start that service, or correct memory_url in lamplighter.toml."
+
+
+def test_a_web_process_that_does_not_answer_is_reported(sound: Home) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        sound.env["LAMPLIGHTER_PORT"] = str(server.getsockname()[1])
+
+        words, advice = only(looked(sound))
+
+    assert words.endswith(f":{sound.env['LAMPLIGHTER_PORT']} does not answer")
+    assert advice.startswith("Restart the web process if it hangs.")
 
 
 def test_a_healthy_home_has_no_findings(sound: Home) -> None:

@@ -360,7 +360,8 @@ async def test_prompts_include_active_operational_memories_by_confidence(
 
 
 @pytest.mark.parametrize(
-    ("confidence", "active", "is_told"), [(0.3, 1, True), (0.2, 1, False), (0.9, 0, False)]
+    ("confidence", "active", "is_told"),
+    [(0.3, 1, True), (0.2, 1, False), (0.9, 0, False), (0.9, 2, False)],
 )
 async def test_prompt_includes_externally_written_rows_only_if_active_and_confident(
     db: Database, confidence: float, active: int, is_told: bool
@@ -374,6 +375,22 @@ async def test_prompt_includes_externally_written_rows_only_if_active_and_confid
         )
 
     assert (await told(db, None) == [1]) is is_told
+    assert await memories.count_eligible(db, PromptFilter()) == int(is_told)
+
+
+async def test_short_memories_keep_their_order_whether_few_or_many(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for length in (3, 1, 2, 4):
+        await keep(db, replace(SLOW, observation="x" * length, confidence=0.9 - length / 10))
+    wanted = PromptFilter(longest=3)
+
+    few = await memories.list_eligible(db, wanted, limit=9)
+    monkeypatch.setattr(memories, "MAX_FEW", 0)
+    many = await memories.list_eligible(db, wanted, limit=9)
+
+    assert [row["id"] for row in few.items] == [2, 3, 1]
+    assert many == few
 
 
 async def test_history_stores_each_change_with_previous_values(db: Database) -> None:

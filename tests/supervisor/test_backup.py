@@ -129,8 +129,11 @@ def test_restore_replaces_a_used_home_only_with_the_option(fresh: Fresh) -> None
     ran(home, 2)
     later = rows(home)
 
+    journal = {"replaced": "", "places": {}, "gone": []}
+    (home.path / "restore.json").write_text(json.dumps(journal))  # of a killed restore
     refused = home.run("restore", str(path))
     assert (refused.returncode, "--replace" in refused.stderr) == (2, True)
+    assert "the interrupted restore of this home" in refused.stderr
     assert rows(home) == later
 
     done = home.run("restore", str(path), "--replace", "--json")
@@ -197,7 +200,8 @@ def test_restore_refuses_a_damaged_or_incomplete_backup(fresh: Fresh) -> None:
         refused = other.run("restore", str(copy))
         assert (refused.returncode, str(copy / name) in refused.stderr) == (2, True)
         shutil.rmtree(copy)
-    (path / "manifest.json").unlink()
+    values = json.loads((path / "manifest.json").read_text())
+    (path / "manifest.json").write_text(json.dumps({**values, "files": None}))
     assert "is not a complete backup" in other.run("restore", str(path)).stderr
     assert not (other.path / "sessions").exists()
 

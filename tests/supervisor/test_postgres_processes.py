@@ -2,8 +2,11 @@
 
 import json
 import signal
+import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
+import pytest
 from homes import Home, rows, there
 
 from living import free_port
@@ -97,6 +100,25 @@ def test_refused_connection_is_explained_immediately(home: Home, postgres_url: s
     assert 'role "lamp" does not exist' in done.stderr
     assert "LAMPLIGHTER_DATABASE_URL" in done.stderr
     assert "s3cret" not in done.stderr + home.run("settings").stdout
+
+
+def test_commands_ask_a_server_that_does_not_answer_only_once(home: Home) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=9) as server, ThreadPoolExecutor() as pool:
+        home.env["LAMPLIGHTER_DATABASE_URL"] = "postgresql://u@{}:{}/d".format(
+            *server.getsockname()
+        )
+
+        status, backup = pool.map(home.run, ("status", "backup"))
+
+        server.setblocking(False)
+        for _ in range(2):
+            server.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            server.accept()
+    assert (status.returncode, backup.returncode) == (1, 2)
+    for done in (status, backup):
+        [line] = done.stderr.splitlines()
+        assert "cannot be used: the database did not answer in time. Check" in line
 
 
 def test_supervisor_remains_the_leader_after_a_server_outage(home: Home) -> None:

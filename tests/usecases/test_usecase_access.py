@@ -1,12 +1,12 @@
 """Logins, one-time codes and tokens: single use, limited lifetime, and secrets stored as hashes."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from examples import NOON, rows, session
 
-from lamplighter.domain.access.access import ADMIN, MACHINE, SESSION_SCOPES
+from lamplighter.domain.access.access import ADMIN, MACHINE, SESSION_SCOPES, Caller
 from lamplighter.domain.errors import Invalid, NotFound
 from lamplighter.repository import Database
 from lamplighter.repository.access import logins, tokens
@@ -16,6 +16,11 @@ from lamplighter.usecases.access.logins import log_out
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 SECOND = timedelta(seconds=1)
+
+
+async def logged_in(db: Database, words: str, *, now: datetime) -> Caller | None:
+    found = await access.find_login(db, words)
+    return found.caller() if found is not None and found.living(now=now) else None
 
 
 async def test_valid_token_grants_access(db: Database) -> None:
@@ -100,7 +105,7 @@ async def test_code_is_redeemed_for_a_login_once(db: Database) -> None:
     words = await access.redeem(db, f" {code.upper()} ", "Firefox\n" * 100, now=NOON)
 
     assert words
-    caller = await access.authenticate_login(db, words, now=NOON)
+    caller = await logged_in(db, words, now=NOON)
     assert caller
     assert (caller.kind, caller.scopes, len(caller.name)) == ("login", (ADMIN,), 200)
     assert await access.redeem(db, code, "", now=NOON) is None
@@ -132,16 +137,16 @@ async def test_login_ends_after_thirty_days_or_by_logging_out(db: Database) -> N
         await access.redeem(db, await access.create_code(db, now=NOON), "", now=NOON) or ""
         for _ in range(2)
     ]
-    caller = await access.authenticate_login(db, words[0], now=NOON)
+    caller = await logged_in(db, words[0], now=NOON)
     assert caller
 
     await log_out(db, caller.id, now=NOON)
 
-    assert await access.authenticate_login(db, words[0], now=NOON) is None
+    assert await logged_in(db, words[0], now=NOON) is None
     assert not await access.is_still_valid(db, caller, now=NOON)
-    assert await access.authenticate_login(db, words[1], now=NOON + 30 * DAY - SECOND)
+    assert await logged_in(db, words[1], now=NOON + 30 * DAY - SECOND)
     assert await logins.any_active(db, now=NOON + 30 * DAY - SECOND)
-    assert await access.authenticate_login(db, words[1], now=NOON + 30 * DAY) is None
+    assert await logged_in(db, words[1], now=NOON + 30 * DAY) is None
     assert not await logins.any_active(db, now=NOON + 30 * DAY)
 
 
@@ -150,7 +155,7 @@ async def test_tokens_and_logins_are_not_interchangeable(db: Database) -> None:
     login = await access.redeem(db, await access.create_code(db, now=NOON), "", now=NOON)
 
     assert login
-    assert await access.authenticate_login(db, token, now=NOON) is None
+    assert await logged_in(db, token, now=NOON) is None
     assert await access.authenticate_token(db, login, now=NOON) is None
 
 

@@ -325,7 +325,7 @@ async def test_service_status_is_its_newest_result(db: Database) -> None:
     await record(db, run("db", 0, FAILED), run("mail", 0, PointState.WARNED))
     await record(db, run("db", 1, FAILED))
 
-    found = await service_conditions(db, list(SERVICES), now=NOON + 2 * MINUTE)
+    found = await service_conditions(db, list(SERVICES), SERVICES, now=NOON + 2 * MINUTE)
 
     assert [each.state for each in found] == ["failing", "unknown", "warning"]
     assert (found[0].changed_at, found[0].checked_at) == (NOON, NOON + MINUTE)
@@ -339,7 +339,7 @@ async def test_newer_result_of_a_session_determines_the_status(db: Database) -> 
     async with writing(db):
         await checks.insert(db, opened.id, result, now=NOON + MINUTE)
 
-    [found] = await service_conditions(db, [SERVICES.items[0]], now=NOON + 2 * MINUTE)
+    [found] = await service_conditions(db, [SERVICES.items[0]], SERVICES, now=NOON + 2 * MINUTE)
 
     assert found.state == "ok"
 

@@ -94,7 +94,8 @@ async def test_connected_lasting_warnings_form_one_incident_that_needs_a_person(
 
     [found] = await incidents.live(db)
     assert found.state is IncidentState.NEEDS_PERSON
-    assert await messages(db) == [(Level.CRITICAL, f"db needs a person: http: {SLOW}")]
+    text = f"db needs a person: http: {SLOW}. Also affected: web."
+    assert await messages(db) == [(Level.CRITICAL, text)]
     assert await detect(db, NOON + 10 * MINUTE) == [found]
     assert await requests.next_queued(db) is None
 

@@ -26,6 +26,7 @@ from lamplighter.repository.notebook import reviews
 from lamplighter.repository.services import events
 from lamplighter.usecases.memory import curate, journal
 from lamplighter.usecases.memory.evidence import evidence_of
+from lamplighter.usecases.notebook import decide, edits
 from lamplighter.usecases.notebook.context import NotebookContext
 from lamplighter.usecases.notebook.sync import sync
 
@@ -279,6 +280,21 @@ async def test_mass_deletion_opens_one_review_and_loses_nothing(
     ]
     await sync(here)
     assert (await events.page(here.db, events.EventSelection(), limit=10)).items == page.items
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\0" * 200])
+async def test_a_file_that_lost_its_text_opens_a_review(here: NotebookContext, text: str) -> None:
+    await learn(here, "Takes 60s to start after a restart")
+    await sync(here)
+    before = file(here).read_text()
+    file(here).write_text(text)
+
+    found = await sync(here)
+
+    assert found.for_review == {"services/jellyfin": (edits.DAMAGED,)}
+    assert all(each.active for each in await all_memories(here))
+    await decide.discard(here, ["services/jellyfin"])
+    assert file(here).read_text() == before
 
 
 async def test_fewer_removed_lines_need_no_review(here: NotebookContext) -> None:

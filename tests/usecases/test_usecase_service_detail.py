@@ -5,6 +5,7 @@ from datetime import timedelta
 from happening import HOUR, MINUTE, NOON, SERVICES, WEB, checked, failing
 
 from contexts import learning
+from lamplighter.domain.limits import UPTIME_DAYS
 from lamplighter.domain.memory.memory import Candidate, Category
 from lamplighter.domain.services.latency import LatencyPeriod
 from lamplighter.domain.services.series import PointState
@@ -12,7 +13,7 @@ from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.usecases.memory.remember import remember
-from lamplighter.usecases.services.check_history import WINDOWS, read_uptime
+from lamplighter.usecases.services.check_history import read_uptime
 from lamplighter.usecases.services.check_trends import read_latency
 from lamplighter.usecases.system import service_detail
 
@@ -46,12 +47,12 @@ async def test_a_service_has_its_uptime_latency_incidents_and_memories(db: Datab
     now = NOON + 12 * HOUR
 
     async with reading(db):
-        detail = await service_detail.read(db, WEB, readable=EVERY, now=now)
+        detail = await service_detail.read(db, WEB, SERVICES, readable=EVERY, now=now)
         uptime = await read_uptime(db, WEB, now=now)
         latency = await read_latency(db, WEB, LatencyPeriod.DAY, now=now)
 
     assert detail.condition.state == "ok"
-    assert detail.uptime == {name: uptime[name] for name in WINDOWS}
+    assert detail.uptime == {name: uptime[name] for name in UPTIME_DAYS}
     assert detail.uptime["day"] == 66.667
     assert detail.latency == latency
     assert sum(latency["checks"][0]["count"]) == 18
@@ -67,7 +68,7 @@ async def test_memories_of_a_service_are_those_that_the_caller_may_read(db: Data
 
     async with reading(db):
         details = [
-            await service_detail.read(db, SERVICES.items[0], readable=each, now=later)
+            await service_detail.read(db, SERVICES.items[0], SERVICES, readable=each, now=later)
             for each in (EVERY, MemoryFilter(finds="ops"), MemoryFilter(finds="shop"), None)
         ]
 

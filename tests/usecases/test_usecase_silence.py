@@ -15,22 +15,30 @@ from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.session import Trigger
 from lamplighter.repository import Database
 from lamplighter.repository.access import journal
-from lamplighter.repository.services import series
+from lamplighter.repository.services import incidents, series
 from lamplighter.repository.sessions import requests
 from lamplighter.usecases.services import alert, check_runs, silence
 from lamplighter.usecases.services.alert import AlertContext
 from lamplighter.usecases.system.overview import ServiceState, overview
 
-HOUR = timedelta(hours=1)
+HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
 DB = Service(name="db", checks=(TcpCheck(name="tcp", host="127.0.0.1", port=1),))
 PAUSED = Services((replace(DB, paused=True),))
 SERVICES = Services((DB,))
 WINDOW = Services((replace(DB, maintenance=(MaintenanceWindow(start=NOON, end=NOON + HOUR),)),))
 
 
-async def fail(db: Database, services: Services, at: datetime) -> None:
-    run = CheckRun(service="db", check="tcp", kind="tcp", at=at, state=PointState.FAILED)
-    await check_runs.record(context(db, at), [run], services)
+WEB = Service(
+    name="web", depends_on=("db",), checks=(TcpCheck(name="tcp", host="127.0.0.1", port=2),)
+)
+
+
+async def fail(db: Database, services: Services, at: datetime, *names: str) -> None:
+    runs = [
+        CheckRun(service=name, check="tcp", kind="tcp", at=at, state=PointState.FAILED)
+        for name in names or ("db",)
+    ]
+    await check_runs.record(context(db, at), runs, services)
 
 
 async def investigations(db: Database) -> int:
@@ -54,6 +62,56 @@ async def test_service_that_fails_after_its_window_is_investigated(db: Database)
     await fail(db, WINDOW, NOON + HOUR)
 
     assert await investigations(db) == 1
+
+
+async def test_planned_work_explains_the_failures_of_dependents_until_it_ends(
+    db: Database,
+) -> None:
+    services = Services((*WINDOW, WEB))
+    await fail(db, services, NOON, "db")
+    await fail(db, services, NOON + HOUR / 2, "web")
+
+    assert (await incidents.live(db), await investigations(db)) == ([], 0)
+    assert await silence.services_of_round(db, services, at=NOON + HOUR / 2) == ()
+    found = await overview(db, services, start=NOON, now=NOON + HOUR / 2)
+    assert (found.state, found.conditions[1].state) == (ServiceState.UNKNOWN, ServiceState.FAILING)
+    expected = found.conditions[1].silence
+    assert expected
+    assert (expected.until, expected.reason) == (NOON + HOUR, "planned work on db")
+    assert (await silence.silences(db, services, at=NOON + HOUR / 2))["web"] == expected
+
+    await fail(db, services, NOON + HOUR - SECOND, "db")
+    await fail(db, services, NOON + HOUR, "web")
+    assert await incidents.live(db) == []  # the next result of db decides
+    await fail(db, services, NOON + HOUR, "db")
+    [opened] = await incidents.live(db)
+    assert (opened.service, set(opened.services)) == ("db", {"db", "web"})
+
+
+async def test_pause_without_an_end_explains_no_failure_of_a_dependent(db: Database) -> None:
+    services = Services((*PAUSED, WEB))
+    await fail(db, services, NOON, "db")
+
+    await fail(db, services, NOON, "web")
+
+    assert [each.service for each in await incidents.live(db)] == ["web"]
+    assert await silence.services_of_round(db, services, at=NOON) == ("web",)
+
+
+async def test_planned_work_without_a_next_result_explains_nothing_for_long(db: Database) -> None:
+    services = Services((*WINDOW, WEB))
+    await fail(db, services, NOON + HOUR - SECOND, "db")
+
+    for minutes, incidents_open in ((4, 0), (6, 1)):
+        await fail(db, services, NOON + HOUR + minutes * MINUTE, "web")
+        assert len(await incidents.live(db)) == incidents_open
+
+
+async def test_healthy_dependent_of_planned_work_is_watched_as_before(db: Database) -> None:
+    services = Services((*WINDOW, WEB))
+    await fail(db, services, NOON, "db")
+
+    assert set(await silence.silences(db, services, at=NOON)) == {"db"}
 
 
 async def test_pause_ends_at_its_time_or_by_a_person(db: Database) -> None:

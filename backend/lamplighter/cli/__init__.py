@@ -116,7 +116,7 @@ def up() -> None:
     settings = load_settings()
     lexicon.active_lexicon(settings)  # an invalid lexicon would stop both processes
     web.bind(settings.host, settings.port).close()
-    home.prepare(settings)
+    home.prepare(settings, patience=home.SERVER_WAIT_SECONDS)
     if home.write_starter(settings):
         click.echo(f"Wrote {settings.services}. Declare the services to check in this file.")
     click.echo(f"Lamplighter: {web_url(settings)}   (data in {settings.home})")

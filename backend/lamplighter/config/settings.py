@@ -248,7 +248,7 @@ def _read_file(
 ) -> tuple[dict[str, str], FileTables]:
     """Return the settings of the file, as text, and its tables."""
     try:
-        text = path.read_text(encoding="utf-8") if text is None else text
+        text = path.read_text(encoding="utf-8-sig") if text is None else text
         read = tomllib.loads(text)
     except FileNotFoundError:
         return {}, FileTables()

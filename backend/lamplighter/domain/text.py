@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Final
 
 _PRIVATE: Final = re.compile(r"<private>.*?(?:</private>|\Z)", re.IGNORECASE | re.DOTALL)
-_SPACE: Final = re.compile(r"\s+")
 _DASHES: Final = str.maketrans(
     dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("“”„«»", '"') | dict.fromkeys("‘’‚", "'")
 )
@@ -31,7 +30,7 @@ def one_line(text: str) -> str:
     An observation of several lines could forge a heading in the prompt that includes it; a bidi
     override could show an operator other text than is stored.
     """
-    return _SPACE.sub(" ", _drop_invisible(text)).strip()
+    return " ".join(_drop_invisible(text).split())
 
 
 def is_utf8(text: str) -> bool:
@@ -56,7 +55,7 @@ def without_private(text: str) -> str:
 
 def content_hash(text: str) -> str:
     """Return the SHA-256 of the lower-cased text with its white space collapsed."""
-    return hashlib.sha256(_SPACE.sub(" ", text.lower()).strip().encode()).hexdigest()
+    return hashlib.sha256(" ".join(text.lower().split()).encode()).hexdigest()
 
 
 @lru_cache(maxsize=10_000)
@@ -65,8 +64,7 @@ def comparison_key(text: str) -> str:
 
     Ignores case, white space, the shape of quotes and dashes and a final period.
     """
-    plain = one_line(text).casefold().translate(_DASHES)
-    return _SPACE.sub(" ", plain).rstrip(".! ")
+    return one_line(text).casefold().translate(_DASHES).rstrip(".! ")
 
 
 def shorten(text: str, limit: int) -> str:

@@ -57,10 +57,10 @@ def begin(home: Path, replacement: Replacement) -> None:
     _flush(home)
 
 
-def settle(settings: Settings) -> None:
-    """Finish an interrupted restore, or undo it if it was interrupted before its commit."""
+def settle(settings: Settings) -> bool:
+    """Finish an interrupted restore; if its rows are not committed, undo it and return False."""
     with home_lock.exclusive(settings.home):
-        resolve(settings, Replacement(**json.loads((settings.home / JOURNAL).read_text())))
+        return resolve(settings, Replacement(**json.loads((settings.home / JOURNAL).read_text())))
 
 
 def resolve(settings: Settings, replacement: Replacement) -> bool:

@@ -37,7 +37,8 @@ T = TypeVar("T")
 
 SESSIONS: Final = database_file.SESSIONS
 IDENTITY_BYTES: Final = 6
-DATABASE_WAIT_SECONDS: Final = 30.0  # a PostgreSQL server may start at the same time
+SERVER_WAIT_SECONDS: Final = 30.0  # a PostgreSQL server may start at the same time
+COMMAND_WAIT_SECONDS: Final = 10.0  # no longer than one attempt on a server that is stuck
 
 
 @asynccontextmanager
@@ -52,8 +53,11 @@ async def running(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
             await task
 
 
-def prepare(settings: Settings) -> None:
-    """Make the home and bring its database to the newest revision; raises Unavailable."""
+def prepare(settings: Settings, *, patience: float = COMMAND_WAIT_SECONDS) -> None:
+    """Make the home and bring its database to the newest revision; raises Unavailable.
+
+    A PostgreSQL server that does not run yet is waited for, up to `patience` seconds.
+    """
     os.umask(0o077)  # files of the home are private to their owner
     try:
         settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -74,7 +78,7 @@ def prepare(settings: Settings) -> None:
     _remember_numbers(settings.home)
     with home_lock.shared(settings.home):
         database_file.refuse_lost_database(settings)
-        migrate.upgrade(settings.database_url, patience=DATABASE_WAIT_SECONDS)
+        migrate.upgrade(settings.database_url, patience=patience)
         database_file.remember(settings)
 
 

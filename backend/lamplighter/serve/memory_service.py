@@ -40,6 +40,7 @@ def run(
     """
     at = replace(settings, host=host or settings.host, port=port or settings.memory_port)
     listening = web.bind(at.host, at.port, setting="LAMPLIGHTER_MEMORY_PORT")
+    home.prepare(settings, patience=home.SERVER_WAIT_SECONDS)
     access.prepare(settings)
     tokens = wants_tokens(at)
     app = create_app(

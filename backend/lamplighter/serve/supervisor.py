@@ -81,7 +81,7 @@ class SupervisorProcess:
 
 def run(settings: Settings) -> None:
     """Run rounds until a signal."""
-    home.prepare(settings)
+    home.prepare(settings, patience=home.SERVER_WAIT_SECONDS)
     home.write_starter(settings)
     asyncio.run(_run(settings))
 

@@ -57,7 +57,7 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
     """
     listening = bind(settings.host, settings.port)
     active = build_configuration(settings, lexicon.active_lexicon(settings))
-    home.prepare(settings)
+    home.prepare(settings, patience=home.SERVER_WAIT_SECONDS)
     _write_starter(settings)
     say = welcome or report_nothing
     busy = _greet(settings, say)

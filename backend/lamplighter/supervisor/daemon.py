@@ -43,7 +43,7 @@ from lamplighter.supervisor.standby import RETRY_MESSAGE, Standby
 from lamplighter.usecases.clients import client_sessions
 from lamplighter.usecases.ingest.session_lines import PROBE
 from lamplighter.usecases.memory import fade, journal
-from lamplighter.usecases.services.silence import silences
+from lamplighter.usecases.services.silence import services_of_round
 from lamplighter.usecases.sessions import chain, halt
 
 logger = logging.getLogger(__name__)
@@ -290,20 +290,13 @@ class Supervisor:
             tier=1,
             engine=self.context.active.engine,
             trigger=Trigger.SCHEDULED,
-            services=await self._loud_services(),
+            services=await services_of_round(self.db, self._services, at=self.context.now()),
             dry_run=self.context.active.dry_run,
         )
         if plan.services == ():
             await self._tell_next_round()
             return
         await self.parking.work(partial(self._chain, plan, None))
-
-    async def _loud_services(self) -> tuple[str, ...] | None:
-        """Return the services of a round: those that are not silent; None for all."""
-        silent = await silences(self.db, self._services, at=self.context.now())
-        if not silent:
-            return None
-        return tuple(each.name for each in self._services if each.name not in silent)
 
     async def answer(self, request: SessionRequest) -> None:
         """Run the requested session and its escalations, until one waits for approval."""

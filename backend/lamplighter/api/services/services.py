@@ -38,10 +38,11 @@ from lamplighter.usecases.system.service_detail import ServiceDetail
 async def index(request: Request) -> Response:
     """List services with their status."""
     here, query = api_context(request), params.query(request, shapes.ServicesQuery)
-    chosen = here.services().select(group=query.group, tag=query.tag)
+    services = here.services()
+    chosen = services.select(group=query.group, tag=query.tag)
     some, behind = params.part_of(chosen, query.cursor, query.limit)
     async with reading(here.db):
-        found = await views.service_conditions(here.db, some, now=here.now())
+        found = await views.service_conditions(here.db, some, services, now=here.now())
         seq = await changes.last_seq(here.db)
     items = [_service_out(here, each) for each in found]
     more = {"path": here.services_path, "problems": here.problems()}
@@ -54,7 +55,9 @@ async def show(request: Request) -> Response:
     here = api_context(request)
     service, readable = find_service(here, request), await project_wall.readable_memories(request)
     async with reading(here.db):
-        detail = await service_detail.read(here.db, service, readable=readable, now=here.now())
+        detail = await service_detail.read(
+            here.db, service, here.services(), readable=readable, now=here.now()
+        )
         seq = await changes.last_seq(here.db)
     return answer({**_detail_out(here, detail), "seq": seq})
 

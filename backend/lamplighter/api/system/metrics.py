@@ -127,7 +127,7 @@ def _row_metrics(figures: StoreFigures) -> "Iterator[Metric]":
     yield _gauge("cooldown_uses", "Actions in the last 24 hours.", figures.uses, ("action",))
     yield _gauge("session_cost_dollars", "Cost of all stored sessions.", figures.dollars)
     yield _gauge(
-        "contexts_told", "Contexts included in the prompts of stored sessions.", figures.prompts
+        "prompt_contexts", "Contexts included in the prompts of stored sessions.", figures.prompts
     )
     yield _gauge(
         "verification_memories",

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, Response
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import problem
+from lamplighter.domain.limits import UPTIME_DAYS
 from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.system.public_status import (
     PublicIncident,
@@ -40,7 +41,6 @@ _HEADERS: Final = {
     "Cache-Control": f"public, max-age={CACHE_SECONDS:.0f}",
     "X-Robots-Tag": "noindex",
 }
-_WINDOWS: Final = {"day": "24 h", "week": "7 days", "month": "30 days", "quarter": "90 days"}
 _OK: Final = (PublicState.OPERATIONAL, PublicState.MAINTENANCE, PublicState.UNKNOWN)
 UNAVAILABLE: Final = "There is no status page here."
 AWAY: Final = "The status is not available at present. Try again in a moment."
@@ -124,8 +124,8 @@ def _share(some: int, total: int) -> str:
 
 def _service(each: PublicService) -> str:
     uptime = ", ".join(
-        f"{words}: {each.uptime[name]:g} %"
-        for name, words in _WINDOWS.items()
+        f"{'24 h' if days == 1 else f'{days} days'}: {each.uptime[name]:g} %"
+        for name, days in UPTIME_DAYS.items()
         if each.uptime[name] is not None
     )
     state = html.escape(each.state)

@@ -13,10 +13,10 @@ from lamplighter.cli.common import (
     read,
 )
 from lamplighter.cli.services import describe_problem, describe_silence, parse_span
+from lamplighter.domain.limits import UPTIME_DAYS
 from lamplighter.domain.text import escape_terminal, shorten
 
 BODY_CHARS: Final = 200
-WINDOWS: Final = {"day": 1, "week": 7, "month": 30, "quarter": 90}
 
 
 @click.group(invoke_without_command=True, cls=CliGroup)
@@ -150,7 +150,7 @@ def _status_lines(service: Mapping[str, Any]) -> Iterator[str]:
         yield f"Check {each['name']}: {', '.join(filter(None, parts))}"
     shares = [
         f"{days} d {service['uptime'][name]:g} %"
-        for name, days in WINDOWS.items()
+        for name, days in UPTIME_DAYS.items()
         if service["uptime"][name] is not None
     ]
     yield f"Uptime: {', '.join(shares) or 'no results'}"

@@ -40,6 +40,8 @@ not failed for that period.
 NOTE_CHARS: Final = 2_000
 OFTEN: Final = 3
 """From this incident of a root cause in 24 hours on, the notification includes the count."""
+MOST_NAMES: Final = 8
+"""At most this many other services are named in a notification; further ones are counted."""
 
 
 class IncidentState(StrEnum):
@@ -454,10 +456,21 @@ def outcome_of(*, action: str, handled: bool) -> IncidentOutcome:
 
 def opening_words(incident: Incident, times: int = 1) -> str:
     """Return the notification text of an incident, the `times`-th within a day."""
-    others = [name for name in incident.services if name != incident.service]
-    more = f" Also affected: {', '.join(others)}." if others else ""
     often = f" This is incident {times} with this root cause in 24 h." if times >= OFTEN else ""
-    return f"{incident.title.removesuffix('.')}.{more}{often}"
+    return f"{incident.title.removesuffix('.')}.{_also_affected(incident)}{often}"
+
+
+def person_words(incident: Incident, reason: str) -> str:
+    """Return the notification text of an incident that needs a person."""
+    text = f"{incident.service} needs a person: {reason}"
+    more = _also_affected(incident)
+    return f"{text.removesuffix('.')}.{more}" if more else text
+
+
+def _also_affected(incident: Incident) -> str:
+    others = [name for name in incident.services if name != incident.service]
+    more = f" and {len(others) - MOST_NAMES} more" if len(others) > MOST_NAMES else ""
+    return f" Also affected: {', '.join(others[:MOST_NAMES])}{more}." if others else ""
 
 
 def resolved_words(incident: Incident) -> str:

@@ -45,7 +45,9 @@ async def show_service(place: SpeakerContext, arguments: ReadService) -> ToolOut
     here, project = place.context, place.project(arguments)
     service, readable = here.declared_service(arguments.service), MemoryFilter(finds=project)
     async with reading(here.db):
-        detail = await service_detail.read(here.db, service, readable=readable, now=here.now())
+        detail = await service_detail.read(
+            here.db, service, here.services(), readable=readable, now=here.now()
+        )
     shown = _as_json(detail, project)
     return ToolOutput(text="\n".join(_service_lines(shown)), structured={"service": shown})
 

@@ -30,7 +30,7 @@ async def all_memories(
     if active:
         query = query.where(sa.text(ACTIVE_KNOWLEDGE))
     async for rows in _pages(db, query, memories.c.id):
-        yield [from_row(row) for row in rows if is_readable(dict(row))]
+        yield [from_row(row) for row in rows if is_readable(row)]
 
 
 async def count(db: Database, *, project: str | None = None, active: bool = False) -> int:

@@ -40,7 +40,7 @@ async def find_duplicate(db: Database, candidate: Candidate, *, start: datetime)
         .order_by(memories.c.id.desc())
         .limit(AT_MOST)
     )
-    found = [from_row(row) for row in await db.fetch_all(query) if is_readable(dict(row))]
+    found = [from_row(row) for row in await db.fetch_all(query) if is_readable(row)]
     # the text may have been edited in the database, without a new hash
     return next((each for each in found if content_hash(each.observation) == text_hash), None)
 

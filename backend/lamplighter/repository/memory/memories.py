@@ -1,11 +1,12 @@
 """Queries on memories, one function each."""
 
 import json
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -41,12 +42,12 @@ from lamplighter.repository.store.dialect import NUMBER, InIdList, Seconds, dist
 from lamplighter.repository.store.session_tables import memory_views
 from lamplighter.repository.store.statements import Page, Statement, prepare_insert
 from lamplighter.repository.store.tables import KNOWLEDGE, memories
-from lamplighter.repository.store.unreadable import UPDATED, from_fields, is_readable
+from lamplighter.repository.store.unreadable import from_fields, is_readable
 from lamplighter.repository.store.unreadable import from_row as from_row
 
 _CENTS: Final = 100
 USUAL_WEEKS: Final = 20
-MAX_FEW: Final = 15_000
+MAX_FEW: Final = 2_000
 """The maximum of short memories to find by length; of more, rows are read in prompt order."""
 
 _NOBODY: Final[sa.ColumnElement[int]] = sa.literal_column("0")  # literal, as in the source index
@@ -225,15 +226,24 @@ _COUNT_LISTED: Final = Statement(
     .select_from(memory_views)
     .where(memory_views.c.name == sa.bindparam("view"))
 )
-_COUNT_ACTIVE: Final = Statement(
-    _COUNT.where(memories.c.active == 1).where(memories.c.confidence >= ACTIVE_THRESHOLD),
-    long=True,
+_NOT_ELIGIBLE: Final = (
+    (memories.c.active < 1,),
+    (memories.c.active > 1,),
+    (memories.c.active == 1, memories.c.confidence < ACTIVE_THRESHOLD),
+    # literal, as in its index: SQLite would otherwise choose an index that contains all rows
+    (
+        sa.text(KNOWLEDGE),
+        sa.func.coalesce(memories.c.active, 0) == 1,
+        memories.c.confidence + 0.0 >= ACTIVE_THRESHOLD,
+    ),
 )
-# literal, as in its index: SQLite would otherwise choose an index that contains all rows
-_COUNT_KNOWLEDGE: Final = Statement(
-    _COUNT.where(sa.text(KNOWLEDGE))
-    .where(sa.func.coalesce(memories.c.active, 0) == 1)
-    .where(memories.c.confidence + 0.0 >= ACTIVE_THRESHOLD),
+_COUNT_ELIGIBLE: Final = Statement(
+    sa.select(
+        reduce(
+            operator.sub,
+            (_COUNT.where(*each).scalar_subquery() for each in ((), *_NOT_ELIGIBLE)),
+        )
+    ),
     long=True,
 )
 
@@ -287,7 +297,7 @@ async def by_ids(db: Database, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory
 async def list_by_ids(db: Database, ids: Sequence[int]) -> list[Memory]:
     """Return those of some memories that exist, ordered by ID."""
     rows = await db.fetch_all(_BY_IDS(ids=json.dumps(list(ids))))
-    return [from_fields(fields) for fields in map(dict, rows) if is_readable(fields)]
+    return [from_fields(row) for row in rows if is_readable(row)]
 
 
 async def service_name(db: Database, service: str | None, declared: Sequence[str]) -> str | None:
@@ -375,24 +385,15 @@ async def list_eligible(
     return await listing.page(db, selection.at, asked, order, limit=limit, position=position)
 
 
-async def shortest_length(db: Database, *, at: datetime | None = None) -> int:
-    """Return the length of the shortest active observation, in characters."""
-    found: list[int | None] = []
-    for rows in parts(at):
-        length = sa.func.min(sa.func.length(rows.c.observation))
-        found.append(await db.fetch_val(sa.select(length).where(rows.c.active == 1)))
-    return min((each for each in found if each is not None), default=0)
-
-
 async def count_eligible(db: Database, selection: PromptFilter) -> int:
     """Return the number of memories that are eligible for prompts.
 
-    For all current memories, knowledge is subtracted from the total: checking the category of each
-    row would take five times as long.
+    For all current memories, the others are subtracted from the total: SQLite counts a whole index
+    by its pages, and reads only the other rows.
     """
     if selection != PromptFilter():
         return await _counted(db, partial(eligible, selection), selection.at)
-    return int(await db.fetch_val(_COUNT_ACTIVE())) - int(await db.fetch_val(_COUNT_KNOWLEDGE()))
+    return int(await db.fetch_val(_COUNT_ELIGIBLE()))
 
 
 async def _counted(db: Database, conditions: listing.Conditions, at: datetime | None) -> int:
@@ -417,8 +418,8 @@ def eligible(selection: PromptFilter, columns: Any) -> list[sa.ColumnElement[boo
     if selection.services is not None:
         own = columns.service.in_(selection.services)
         clauses.append(own if selection.inside else columns.service.is_(None) | ~own)
-    if selection.few:
-        clauses.append(columns.id.in_(_short(selection.longest)))
+    if selection.few:  # SQLite would otherwise read all memories in the order of prompts
+        clauses = [columns.id.in_(_short(selection.longest)), *map(Unindexed, clauses)]
     elif selection.longest is not None:
         clauses.append(sa.func.length(columns.observation) <= selection.longest)
     return clauses
@@ -434,8 +435,7 @@ _BRIEF: Final = memories.alias("brief")
 _COUNT_SHORT: Final = Statement(
     sa.select(sa.func.count()).select_from(
         _short(sa.bindparam("longest", type_=NUMBER)).limit(MAX_FEW + 1).subquery()
-    ),
-    long=True,
+    )
 )
 
 
@@ -446,11 +446,9 @@ def _read_rows(found: Page[Any], at: datetime | None) -> Page[Memory]:
 
 def placed(row: dict[str, Any], at: datetime | None) -> Memory | None:
     """Return the memory of a row of a page; an unreadable row as of a moment results in None."""
-    fields = dict(row)
     if at is not None:
-        return _with_content_hash(row) if is_readable(fields) else None
-    del fields[UPDATED]
-    return from_fields(fields)
+        return _with_content_hash(row) if is_readable(row) else None
+    return from_fields(row)
 
 
 _publish = publisher(ENTITY, serialize.memory)

@@ -251,9 +251,8 @@ def _values(ids: Sequence[int], why: ChangeOrigin, *, now: datetime) -> dict[str
 
 
 def _trashed_memory(row: Any) -> TrashedMemory:
-    fields = dict(row)
-    at, by, act = (fields.pop(name) for name in _ADDED)
-    memory = from_row(fields) if is_readable(fields) else None
+    at, by, act = (row[name] for name in _ADDED)
+    memory = from_row(row) if is_readable(row) else None
     return TrashedMemory(MemoryId(row["id"]), memory, at, by, act)
 
 

@@ -230,13 +230,13 @@ async def active_knowledge(db: Database) -> AsyncIterator[list[Memory]]:
     query = sa.select(memories).where(*_ACTIVE).order_by(memories.c.id).limit(PAGE_ROWS)
     while rows := await db.fetch_all(query.where(memories.c.id > last)):
         last = rows[-1]["id"]
-        yield [from_row(row) for row in rows if is_readable(dict(row))]
+        yield [from_row(row) for row in rows if is_readable(row)]
 
 
 async def waiting_facts(db: Database) -> list[Memory]:
     """Return the extracted facts that contradict a memory and wait for a review."""
     query = sa.select(memories).where(*_WAITING).order_by(memories.c.id)
-    return [from_row(row) for row in await db.fetch_all(query) if is_readable(dict(row))]
+    return [from_row(row) for row in await db.fetch_all(query) if is_readable(row)]
 
 
 async def waiting_episodes(db: Database) -> set[int]:

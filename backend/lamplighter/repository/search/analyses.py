@@ -145,7 +145,7 @@ async def fetch_related(
         )
     )
     group = (candidate.service, candidate.category)
-    own = [dict(row) for row in rows if (row["service"], row["category"]) == group]
+    own = [row for row in rows if (row["service"], row["category"]) == group]
     return [_with_analysis(row, lexicon) for row in own if is_readable(row)]
 
 
@@ -188,13 +188,13 @@ async def find_related(
         .order_by(rows.c.score.desc(), rows.c.confidence.desc(), rows.c.id)
         .limit(limit)
     )
-    own = [dict(row) for row in await db.fetch_all(query)]
-    return [_with_analysis(row, lexicon) for row in own if is_readable(row)]
+    found = await db.fetch_all(query)
+    return [_with_analysis(row, lexicon) for row in found if is_readable(row)]
 
 
-def _with_analysis(fields: dict[str, Any], lexicon: Lexicon) -> tuple[Memory, Analysis | None]:
-    by, of, analysis = (fields.pop(name) for name in ("by", "of", "analysis"))
-    memory = from_fields(fields)
+def _with_analysis(row: Any, lexicon: Lexicon) -> tuple[Memory, Analysis | None]:
+    by, of, analysis = (row[name] for name in ("by", "of", "analysis"))
+    memory = from_fields(row)
     fresh = by == lexicon.version and of == content_hash(memory.observation)
     return memory, _decode(analysis) if fresh else None
 
@@ -297,7 +297,7 @@ async def _add_rows(
         again = _ACTIVE.where(memories.c.id.in_(sorted(also)), memories.c.category == category)
         again = again.where(memories.c.service.is_not_distinct_from(service))
         rows = [*await db.fetch_all(again), *rows]
-    rows = [row for row in rows if is_readable(dict(row))]
+    rows = [row for row in rows if is_readable(row)]
     _drop(index, also - {row["id"] for row in rows})
     stale = [row for row in rows if not _is_fresh(row, lexicon)]
     fresh = {

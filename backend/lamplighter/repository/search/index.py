@@ -385,7 +385,7 @@ async def fetch_rows(db: Database, numbers: Iterable[int]) -> dict[int, IndexedR
 async def _fetch_layer(db: Database, layer: SearchLayer, ids: list[int]) -> Iterable[IndexedRow]:
     if layer is SearchLayer.MEMORY:
         found = await db.fetch_all(_MEMORIES(ids=str(ids)))
-        return [memory_from(row) for row in found if is_readable(dict(row))]
+        return [memory_from(row) for row in found if is_readable(row)]
     table, read = _READERS[layer]
     query = sa.select(table).where(table.c.id.in_(ids)).order_by(table.c.id)
     return [read(row) for row in await db.fetch_all(query)]

@@ -108,6 +108,8 @@ class Json(Stored[Any]):
     @staticmethod
     def read(value: Any) -> Any:
         """Read a value back."""
+        if value == "{}":
+            return {}
         return [] if value == "[]" else None if value is None else json.loads(value)
 
 

@@ -13,11 +13,12 @@ from typing import Final
 from lamplighter import __version__, clock
 from lamplighter.config.settings import LEXICON, Settings, describe_settings
 from lamplighter.domain.actions.halt import FILE as HALT
-from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.errors import Busy, Unavailable
 from lamplighter.domain.notebook.place import SECTIONS
 from lamplighter.engines.line_times import SUFFIX
 from lamplighter.notebook import tree
 from lamplighter.repository.store import database, driver
+from lamplighter.repository.store.database import is_postgres
 from lamplighter.repository.upkeep import copies, migrate
 from lamplighter.repository.upkeep.copies import CopyContents
 from lamplighter.serve import file_replacement, home, home_lock
@@ -52,19 +53,24 @@ def make(settings: Settings, directory: Path | None, *, keep: int, report: Repor
     Raises Unavailable if there is no data to back up, and Damaged if the test fails.
     """
     os.umask(0o077)
-    with translate_errors(settings):
-        return _back_up(settings, directory or settings.home / DIRECTORY, keep, report)
+    directory = directory or settings.home / DIRECTORY
+    with translate_errors(settings, directory):
+        return _back_up(settings, directory, keep, report)
 
 
 @contextmanager
-def translate_errors(settings: Settings) -> Iterator[None]:
-    """Translate errors of the database or the disk to Unavailable."""
+def translate_errors(settings: Settings, to: Path) -> Iterator[None]:
+    """Translate errors of the database or the disk to Unavailable; `to` is what is written."""
     try:
         yield
+    except Busy as error:  # its exit status would claim that something was created or restored
+        raise Unavailable(str(error)) from error
     except driver.Error as error:
-        raise Unavailable(migrate.cannot_use(settings.database_url, error)) from error
+        if driver.disk_is_full(error) and not is_postgres(settings.database_url):
+            raise Unavailable(f"{to} cannot be used: {error}.") from error
+        raise Unavailable(str(migrate.cannot_use(settings.database_url, error))) from error
     except OSError as error:
-        where = error.filename or settings.home
+        where = error.filename2 or error.filename or to  # of a copy: its target
         raise Unavailable(f"{where} cannot be used: {error.strerror}.") from error
 
 

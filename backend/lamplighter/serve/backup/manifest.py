@@ -8,6 +8,8 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.upkeep.copies import CopyContents
 
@@ -51,9 +53,8 @@ def read(directory: Path) -> Manifest:
                 f"{directory} was made by a newer Lamplighter ({values['lamplighter']}). "
                 "Install that version to restore it."
             )
-        database = CopyContents(**values.pop("database"))
-        manifest = Manifest(database=database, **values)
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        manifest = msgspec.convert(values, Manifest)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise Unavailable(
             f"{directory} is not a complete backup: it contains no valid {FILE}."
         ) from error

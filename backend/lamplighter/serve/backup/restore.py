@@ -48,7 +48,7 @@ def restore(settings: Settings, path: Path, *, replace: bool, report: Report) ->
     """Restore a backup into the home and its database; raises Unavailable if that is impossible."""
     os.umask(0o077)
     try:
-        with create.translate_errors(settings):
+        with create.translate_errors(settings, settings.home):
             return _restore(settings, path, replace=replace, report=report)
     except copies.DamagedCopy as error:
         raise Unavailable(f"The backup is damaged: {error}. Use another backup.") from error
@@ -61,7 +61,8 @@ def _restore(settings: Settings, path: Path, *, replace: bool, report: Report) -
     _check_kind(settings, made)
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     if file_replacement.is_interrupted(settings.home):
-        file_replacement.settle(settings)
+        completed = file_replacement.settle(settings)
+        report(f"{'Completed' if completed else 'Undid'} the interrupted restore of this home.")
     with _lock_home(settings):
         in_use = [str(each) for each in _existing_files(settings)]
         if in_use and not replace:
@@ -143,10 +144,10 @@ def _stage_files(settings: Settings, path: Path, made: Manifest) -> Replacement:
         shutil.copyfile(path / create.DATABASE / copies_sqlite.FILE, database)
         migrate.upgrade(sqlite_url(database))
         copies_sqlite.check(database)
-    shutil.copytree(path / home.SESSIONS, place(settings.home / home.SESSIONS))
+    _copy_directory(path / home.SESSIONS, place(settings.home / home.SESSIONS))
     notebook = settings.home / create.NOTEBOOK
     if (path / create.NOTEBOOK).is_dir():
-        shutil.copytree(path / create.NOTEBOOK, place(notebook), symlinks=True)
+        _copy_directory(path / create.NOTEBOOK, place(notebook))
         _mark_index(file_replacement.staging_path(notebook) / f"{INDEX}.md")
     else:
         gone.append(str(notebook))  # its pages describe other memories
@@ -162,6 +163,16 @@ def _stage_files(settings: Settings, path: Path, made: Manifest) -> Replacement:
     )
     name = f"replaced-{clock.now():%Y%m%dT%H%M%S%fZ}"
     return Replacement(replaced=name, note=f"restore {uuid4().hex}", places=places, gone=gone)
+
+
+def _copy_directory(source: Path, to: Path) -> None:
+    """Copy a directory; unlike that of `shutil.copytree`, the first error names its file."""
+    to.mkdir()
+    for path in source.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            _copy_directory(path, to / path.name)
+        else:
+            shutil.copy2(path, to / path.name, follow_symlinks=False)
 
 
 def _mark_index(path: Path) -> None:

@@ -209,6 +209,13 @@ def _web(settings: Settings) -> Iterator[VitalSign]:
             timeout=REQUEST_SECONDS,
         )
         overview = answer.json()
+    except httpx2.TimeoutException:
+        advice = (
+            "Restart the web process if it hangs. If another program uses this port, set "
+            "LAMPLIGHTER_PORT to a free port."
+        )
+        yield build_sign("web", False, f"{address} does not answer", advice)
+        return
     except (httpx2.HTTPError, ValueError):
         advice = "Another program may use this port. Set LAMPLIGHTER_PORT to a free port."
         yield build_sign("web", False, f"{address} is not answered by Lamplighter", advice)

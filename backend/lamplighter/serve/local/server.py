@@ -59,7 +59,9 @@ async def _serve(
             writer.write(READY)
             asked = json.loads(await reader.readline())
             if not here.db.problem:
-                writer.write(await answer(here, asked["query"], asked["options"]))
+                reply = await answer(here, asked["query"], asked["options"])
+                if not writer.is_closing():  # else the command no longer waits
+                    writer.write(reply)
             await writer.drain()
     except (OSError, ValueError, TimeoutError, LamplighterError, driver.Error) as error:
         logger.debug("A command is not answered: %s", error)

@@ -132,7 +132,7 @@ async def _answer(
         try:
             await db.connect()
         except (driver.Error, OSError) as error:
-            if only_if_ready:
+            if only_if_ready and not isinstance(error.__cause__, TimeoutError):
                 return None
             raise _cannot_use(settings, error) from error
         try:

@@ -44,9 +44,10 @@ async def list_services(
     from lamplighter.usecases.system import overview  # slow import: reads everything
 
     file = here.services()
-    chosen = file.last_good().select(group=group, tag=tag)
+    services = file.last_good()
+    chosen = services.select(group=group, tag=tag)
     async with reading(here.db):
-        conditions = await overview.service_conditions(here.db, chosen, now=clock.now())
+        conditions = await overview.service_conditions(here.db, chosen, services, now=clock.now())
     return {
         "items": [_state(each) for each in conditions],
         "problems": file.problems(),
@@ -61,7 +62,11 @@ async def read_service(here: "QueryContext", *, service: str) -> dict[str, Any]:
     declared = _declared(here, service)
     async with reading(here.db):
         detail = await service_detail.read(
-            here.db, declared, readable=MemoryFilter(), now=clock.now()
+            here.db,
+            declared,
+            here.services().last_good(),
+            readable=MemoryFilter(),
+            now=clock.now(),
         )
     condition = detail.condition
     return {

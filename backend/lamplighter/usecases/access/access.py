@@ -124,12 +124,6 @@ async def find_token(db: Database, words: str) -> Token | None:
     return token if shown.fits(secret_hash) else None
 
 
-async def authenticate_login(db: Database, words: str, *, now: datetime) -> Caller | None:
-    """Return the caller of a login; None if it grants no access."""
-    found = await find_login(db, words)
-    return found.caller() if found is not None and found.living(now=now) else None
-
-
 async def find_login(db: Database, words: str) -> Login | None:
     """Return the login with this secret, even if it is revoked or expired."""
     shown = parse_credential(words)

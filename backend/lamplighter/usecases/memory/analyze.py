@@ -24,7 +24,7 @@ async def catch_up(db: Database, lexicon: Lexicon, *, within: float = WITHIN_SEC
     began, newest, done = time.monotonic(), 0, 0
     while rows := await analyses.list_unanalyzed(db, lexicon, newest=newest, limit=BATCH_SIZE):
         newest = rows[-1]["id"]
-        rows = [row for row in rows if is_readable(dict(row))]
+        rows = [row for row in rows if is_readable(row)]
         found = {
             row["id"]: analyze(row["observation"], lexicon, service=row["service"]) for row in rows
         }

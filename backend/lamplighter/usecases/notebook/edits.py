@@ -47,6 +47,7 @@ from lamplighter.usecases.notebook.context import ACTION, NotebookContext, SyncR
 from lamplighter.usecases.notebook.following import take_step
 
 RESTORED: Final = "An earlier version of the page was restored."
+DAMAGED: Final = "The file is empty or contains zero bytes, as after a power failure."
 DURING_RUN: Final = "The file was changed while session {} was running."
 INDEX_CHANGED: Final = (
     "MEMORY.md is generated. Write your own text below a heading '## Notes', or on a page."
@@ -176,6 +177,9 @@ async def _concerns(
             continue
         if file is not None and path in stored and file.digest in stored[path].earlier:
             concerns[path] = RESTORED
+            continue
+        if file is not None and path in stored and ("\0" in file.text or not file.text.strip()):
+            concerns[path] = DAMAGED
             continue
         at = datetime.fromtimestamp(file.changed_at, UTC) if file else None
         session = await runs.session_at(db, at)

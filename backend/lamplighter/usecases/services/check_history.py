@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound
+from lamplighter.domain.limits import UPTIME_DAYS
 from lamplighter.domain.services.series import (
     Aggregate,
     CheckSeries,
@@ -67,10 +68,6 @@ async def read_series(
     }
 
 
-WINDOWS: Final = {"day": 1, "week": 7, "month": 30, "quarter": 90}
-"""The windows of an uptime, in days."""
-
-
 async def read_uptime(db: Database, service: Service, *, now: datetime) -> dict[str, Any]:
     """Return the share of passed results of a service as JSON, in percent by window.
 
@@ -85,9 +82,9 @@ async def uptime_windows(
     db: Database, some: Sequence[CheckSeries], *, now: datetime
 ) -> dict[str, float | None]:
     """Return the share of passed results of some checks of a service, as `read_uptime` does."""
-    starts = [now - timedelta(days=days) for days in WINDOWS.values()]
+    starts = [now - timedelta(days=days) for days in UPTIME_DAYS.values()]
     counts = await series_totals.counts_since(db, some, *starts)
-    return {name: uptime(each.values()) for name, each in zip(WINDOWS, counts, strict=True)}
+    return {name: uptime(each.values()) for name, each in zip(UPTIME_DAYS, counts, strict=True)}
 
 
 async def _selected(db: Database, service: Service, check: str | None) -> list[CheckSeries]:

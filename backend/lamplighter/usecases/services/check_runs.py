@@ -8,7 +8,12 @@ from typing import Final
 from lamplighter.domain.learning.signature import is_own_fault
 from lamplighter.domain.services import series as rules
 from lamplighter.domain.services.check import PushCheck
-from lamplighter.domain.services.checks.silence import ServicePause, mark_silent, silences_of
+from lamplighter.domain.services.checks.silence import (
+    ServicePause,
+    mark_silent,
+    silences_of,
+    with_expected_failures,
+)
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.incident import (
     FLAPS,
@@ -115,7 +120,7 @@ async def _detect(
 ) -> set[str]:
     """Open, extend and close incidents from the results; return the services to check now."""
     failing_series = await series.failing(db)
-    failing = _declared(failing_series, services, silences_of(services, paused, at=now))
+    failing = _declared(failing_series, services, paused, now=now)
     live = await incidents.live(db)
     if not failing and not live:
         return set()
@@ -346,9 +351,15 @@ def _asked_at(each: CheckSeries) -> datetime:
 
 
 def _declared(
-    failing_series: Sequence[CheckSeries], services: Services, silent: Collection[str]
+    failing_series: Sequence[CheckSeries],
+    services: Services,
+    paused: Sequence[ServicePause],
+    *,
+    now: datetime,
 ) -> dict[str, list[CheckSeries]]:
     """Return the failing checks that are still declared, by service, without silenced services."""
+    own = silences_of(services, paused, at=now)
+    silent = with_expected_failures(services, own, failing_series, at=now)
     fail = {each.service for each in failing_series}
     names = {
         service.name: {each.name for each in service.checks}

@@ -1,6 +1,5 @@
 """Silence: services that are paused or in a maintenance window, and their pauses."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
@@ -8,15 +7,17 @@ from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound
 from lamplighter.domain.services.checks.silence import (
     MAX_REASON_CHARS,
     Silence,
+    dependents_of_planned_work,
     find_silence,
     silences_of,
+    with_expected_failures,
 )
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.text import format_time, one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access.journal import UNDO, JournalEntry
-from lamplighter.repository.services import events, pauses
+from lamplighter.repository.services import events, pauses, series
 from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.journal import undoable
@@ -27,11 +28,23 @@ UNPAUSE: Final = "unpause"
 """The acts of pausing and resuming a service; both can be undone."""
 
 
-async def silences(
-    db: Database, services: Iterable[Service], *, at: datetime
-) -> dict[str, Silence]:
-    """Return the silences of declared services at a time, by name."""
-    return silences_of(services, await pauses.covering(db, since=at), at=at)
+async def silences(db: Database, services: Services, *, at: datetime) -> dict[str, Silence]:
+    """Return the silences of declared services at a time, by name.
+
+    Includes services that fail because of planned work on a dependency.
+    """
+    own = silences_of(services, await pauses.covering(db, since=at), at=at)
+    return with_expected_failures(services, own, await series.failing(db), at=at)
+
+
+async def services_of_round(
+    db: Database, services: Services, *, at: datetime
+) -> tuple[str, ...] | None:
+    """Return the services to check in a round: those without planned work; None for all."""
+    own = silences_of(services, await pauses.covering(db, since=at), at=at)
+    failing = await series.failing(db)
+    left_out = {**own, **dependents_of_planned_work(services, own, failing, at=at)}
+    return tuple(each.name for each in services if each.name not in left_out) if left_out else None
 
 
 async def pause(
@@ -81,7 +94,9 @@ async def resume(here: Context, services: Services, name: str, *, by: str) -> Si
             await events.insert(
                 here.db, Level.INFO, text, service=service.name, source=SOURCE, now=now
             )
-    return (await silences(here.db, [service], at=now)).get(service.name)
+    return silences_of([service], await pauses.covering(here.db, since=now), at=now).get(
+        service.name
+    )
 
 
 async def revert(here: Context, act_id: int, *, by: str) -> tuple[int, JournalEntry]:

@@ -184,9 +184,8 @@ async def _offer(
     db: Database, packing: BlockPacker, selection: PromptFilter, prospect: "InclusionProbe | None"
 ) -> None:
     """Offer page after page; after the first, only memories short enough for the remaining room."""
-    shortest = await memories.shortest_length(db, at=selection.at)
     position = None
-    while selection.longest is None or selection.longest >= max(1, shortest):
+    while selection.longest is None or selection.longest > 0:
         page = await memories.list_eligible(db, selection, limit=PAGE, position=position)
         for row in page.items:
             if prospect is None and packing.room < 1 and packing.left_out >= MAX_EXCLUDED:

@@ -6,7 +6,11 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from lamplighter.domain.services.checks.silence import Silence, silences_of
+from lamplighter.domain.services.checks.silence import (
+    Silence,
+    silences_of,
+    with_expected_failures,
+)
 from lamplighter.domain.services.cooldown import CooldownStatus, statuses_of
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import Incident
@@ -138,12 +142,13 @@ async def overview(
         pages,
         *rest,
     ) = await db.fetch_together(
-        *_system_fetches(home_of(db), start, now, project), *_condition_fetches(some, now)
+        *_system_fetches(home_of(db), start, now, project),
+        *_condition_fetches(some, services, now),
     )
     ongoing = [each for each in running if each.id not in parked]
     activity = await statistics.with_changes(db, counted)
     return SystemOverview(
-        conditions=tuple(_conditions(some, rest, now)),
+        conditions=tuple(_conditions(some, services, rest, now)),
         leader=leader,
         running=ongoing[-1] if ongoing else None,
         outcomes=tuple(acted),
@@ -191,19 +196,22 @@ async def _still_failing(db: Database, requests: Sequence[Escalation]) -> list[E
 
 
 async def service_conditions(
-    db: Database, services: Sequence[Service], *, now: datetime
+    db: Database, some: Sequence[Service], services: Services, *, now: datetime
 ) -> list[ServiceCondition]:
-    """Return the status of some services, in order."""
-    return _conditions(services, await db.fetch_together(*_condition_fetches(services, now)), now)
+    """Return the status of some of the declared services, in order."""
+    fetched = await db.fetch_together(*_condition_fetches(some, services, now))
+    return _conditions(some, services, fetched, now)
 
 
-def _condition_fetches(services: Sequence[Service], now: datetime) -> list[Fetch[Any]]:
-    names = [each.name for each in services]
+def _condition_fetches(
+    some: Sequence[Service], services: Services, now: datetime
+) -> list[Fetch[Any]]:
+    names = [each.name for each in some]
     return [
         facets.count_active(names),
         checks.days_by_service(_first_of_strip(now)),
-        checks.latest([(each.name, check.name) for each in services for check in each.checks]),
-        series.by_key(names),
+        checks.latest([(each.name, check.name) for each in some for check in each.checks]),
+        series.by_key([each.name for each in services.with_needs(some)]),
         pauses.covering_fetch(now),
         cooldowns.uses_fetch(now),
     ]
@@ -214,19 +222,21 @@ def _first_of_strip(now: datetime) -> date:
 
 
 def _conditions(
-    services: Sequence[Service], fetched: Sequence[Any], now: datetime
+    some: Sequence[Service], services: Services, fetched: Sequence[Any], now: datetime
 ) -> list[ServiceCondition]:
     """Build the status of some services from the results of `_condition_fetches`."""
     counts, strips, latest, scheduled, paused, uses = fetched
-    used = statuses_of([each.name for each in services], uses, now=now)
+    used = statuses_of([each.name for each in some], uses, now=now)
     first = _first_of_strip(now)
     days = [(first + timedelta(days=number)).isoformat() for number in range(DAYS)]
-    silent = silences_of(services, paused, at=now)
+    silenced = silences_of(services.with_needs(some), paused, at=now)
+    failing = [each for each in scheduled.values() if each.failing]
+    silent = with_expected_failures(services, silenced, failing, at=now)
     latest |= {
         key: _as_latest(each) for key, each in scheduled.items() if _is_newer(each, latest.get(key))
     }
     conditions: list[ServiceCondition] = []
-    for service in services:
+    for service in some:
         name = service.name
         keys = [(name, check.name) for check in service.checks]
         own = [latest[key] for key in keys if key in latest]

@@ -6,13 +6,14 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from lamplighter.domain.limits import UPTIME_DAYS
 from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.services.service import Services, normalize_service_name
 from lamplighter.repository import Database, reading
 from lamplighter.repository.services import incidents
 from lamplighter.repository.services.incidents import IncidentSelection
 from lamplighter.repository.upkeep import leases
-from lamplighter.usecases.services.check_history import WINDOWS, read_uptime
+from lamplighter.usecases.services.check_history import read_uptime
 from lamplighter.usecases.system.overview import (
     ServiceCondition,
     ServiceState,
@@ -78,7 +79,7 @@ async def read_public_status(
     names = {normalize_service_name(name): display for name, display in display_names.items()}
     selected = [service for name in names if (service := services.find(name)) is not None]
     async with reading(db):
-        conditions = await service_conditions(db, selected, now=now)
+        conditions = await service_conditions(db, selected, services, now=now)
         uptimes = [await read_uptime(db, each, now=now) for each in selected]
         chosen = IncidentSelection(detected_after=now - RECENT)
         page = await incidents.page(db, chosen, limit=MAX_INCIDENTS)
@@ -94,7 +95,7 @@ async def read_public_status(
             PublicService(
                 name=names[normalize_service_name(each.service.name)],
                 state=_state(each) if checked else PublicState.UNKNOWN,
-                uptime={window: uptime[window] for window in WINDOWS},
+                uptime={window: uptime[window] for window in UPTIME_DAYS},
             )
             for each, uptime in zip(conditions, uptimes, strict=True)
         ),

@@ -8,7 +8,7 @@ from typing import Any, Final
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.services.latency import LatencyPeriod
-from lamplighter.domain.services.service import Service
+from lamplighter.domain.services.service import Service, Services
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort
@@ -35,10 +35,15 @@ class ServiceDetail:
 
 
 async def read(
-    db: Database, service: Service, *, readable: MemoryFilter | None, now: datetime
+    db: Database,
+    service: Service,
+    services: Services,
+    *,
+    readable: MemoryFilter | None,
+    now: datetime,
 ) -> ServiceDetail:
     """Return a service as a whole; `readable` are the memories that the caller may read."""
-    [condition] = await overview.service_conditions(db, [service], now=now)
+    [condition] = await overview.service_conditions(db, [service], services, now=now)
     series = await check_trends.declared_series(db, service)
     newest = IncidentSelection(service=service.name)
     return ServiceDetail(

@@ -11,10 +11,13 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim
 
 if TYPE_CHECKING:
-    from lamplighter.domain.services.series import CheckRun
+    from lamplighter.domain.services.series import CheckRun, CheckSeries
     from lamplighter.domain.services.service import Service, Services
 
 MAX_REASON_CHARS: Final = 300
+DECIDES_WITHIN: Final = timedelta(minutes=5)
+"""How long after its silence a failing service has time for the result that decides."""
+
 MAX_TIMES: Final = 100
 """The maximum number of listed openings of one window."""
 
@@ -131,6 +134,54 @@ def silences_of(
         for each in services
     }
     return {name: each for name, each in silent.items() if each is not None}
+
+
+def dependents_of_planned_work(
+    services: "Services",
+    own: Mapping[str, Silence],
+    failing: Iterable["CheckSeries"],
+    *,
+    at: datetime,
+) -> dict[str, Silence]:
+    """Return the silences of services with a dependency that fails in its own silence.
+
+    A silence without an end affects no dependent: its faults would never be investigated. After the
+    end, the next result decides, for which `DECIDES_WITHIN` is left.
+    """
+    planned = {
+        each.service: own[each.service].until if each.service in own else None
+        for each in failing
+        if each.silent and _is_planned(each, own.get(each.service), at)
+    }
+    silences: dict[str, Silence] = {}
+    for service in services if planned else ():
+        for need in services.with_needs([service]):
+            if need is not service and need.name in planned and service.name not in own:
+                silences[service.name] = Silence(
+                    kind=SilenceKind.MAINTENANCE,
+                    until=planned[need.name],
+                    reason=f"planned work on {need.name}",
+                )
+    return silences
+
+
+def _is_planned(each: "CheckSeries", silence: Silence | None, at: datetime) -> bool:
+    if silence is not None:
+        return silence.until is not None
+    return each.checked_at is not None and at - each.checked_at < DECIDES_WITHIN
+
+
+def with_expected_failures(
+    services: "Services",
+    own: Mapping[str, Silence],
+    failing: Sequence["CheckSeries"],
+    *,
+    at: datetime,
+) -> dict[str, Silence]:
+    """Add to the silences of services those that fail because of planned work on a dependency."""
+    names = {each.service for each in failing}
+    expected = dependents_of_planned_work(services, own, failing, at=at)
+    return {**own, **{name: each for name, each in expected.items() if name in names}}
 
 
 def mark_silent(

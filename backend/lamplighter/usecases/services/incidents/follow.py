@@ -16,6 +16,7 @@ from lamplighter.domain.services.incident import (
     IncidentWork,
     is_member,
     opening_words,
+    person_words,
     root_of,
     state_of,
 )
@@ -252,7 +253,7 @@ async def _notify(db: Database, incident: Incident, ids: Sequence[int], *, now: 
         await notices.leave_to_incident(db, incident.services, ids, start=since, now=now)
     if person and incident.person_notified_at is None and rules.tells(Level.CRITICAL):
         reason = await _reason(db, incident)
-        text = f"{incident.service} needs a person: {reason}"
+        text = person_words(incident, reason)
         await closing.notify(db, incident, Level.CRITICAL, text, now=now)
         first = incident.notified_at or now
         await incidents.update(db, incident.id, person_notified_at=now, notified_at=first, now=now)

@@ -18,6 +18,7 @@ from lamplighter.domain.services.incident import (
     IncidentPlan,
     IncidentSource,
     IncidentState,
+    person_words,
     root_of,
 )
 from lamplighter.domain.services.series import CheckSeries
@@ -315,7 +316,7 @@ async def _call_person(here: FailureContext, incident: Incident) -> Incident:
     rules = await notices.policy(here.db)
     if incident.person_notified_at or rules is None or not rules.tells(Level.CRITICAL):
         return incident
-    text = f"{incident.service} needs a person: {incident.reason}; {why}"
+    text = person_words(incident, f"{incident.reason}; {why}")
     await notify(here.db, incident, Level.CRITICAL, text, now=here.now)
     first = incident.notified_at or here.now
     return await here.update(incident, person_notified_at=here.now, notified_at=first)

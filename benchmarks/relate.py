@@ -3,7 +3,8 @@
 The weights were fitted to `pairs`: its own score says little; `folds` is each fifth judged by
 weights that were fitted to the other four. No weights were fitted to `unseen`, `kinds_held`,
 `plain_held`, `phenomena_held` or `two_clauses`, which a written rule generates
-(`benchmarks/two_clauses.py`). The thresholds of `judge.py` were chosen with the scores of `unseen` and `two_clauses` in view.
+(`benchmarks/two_clauses.py`). The thresholds of `judge.py` were chosen with the scores of
+`unseen` and `two_clauses` in view.
 """
 
 import json

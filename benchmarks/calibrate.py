@@ -14,7 +14,7 @@ from lamplighter.domain.relate import Relation, analyze, judge_text
 from lamplighter.domain.relate.judge import RelationVerdict, judge_raw
 
 TARGET: Final = Path(relate.__file__).with_name("calibration.json")
-SETS: Final = fit.SETS
+SETS: Final = (*fit.SETS, "phenomena", "phenomena_more")
 LEAST: Final = 25
 """The minimum number of pairs in a step."""
 

@@ -2,8 +2,9 @@
 
 The weights were fitted to `pairs`: its own score says little; `folds` is each fifth judged by
 weights that were fitted to the other four. No weights were fitted to `unseen`, `kinds_held`,
-`plain_held` or `two_clauses`, which a written rule generates (`benchmarks/two_clauses.py`). The
-thresholds of `judge.py` were chosen with the scores of `unseen` and `two_clauses` in view.
+`plain_held`, `phenomena_held` or `two_clauses`, which a written rule generates
+(`benchmarks/two_clauses.py`). The thresholds of `judge.py` were chosen with the scores of
+`unseen` and `two_clauses` in view.
 """
 
 import json
@@ -42,6 +43,7 @@ def run() -> dict[str, Any]:
         "two_clauses": _score(fit.pairs("two_clauses"), _by()),
         "kinds_held": _score(fit.pairs("kinds_held"), _by()),
         "plain_held": _score(fit.pairs("plain_held"), _by()),
+        "phenomena_held": _score(fit.pairs("phenomena_held"), _by()),
         "strangers": _strangers(seen),
         "ablation": {name: _score(seen, _by(without)) for name, without in WITHOUT.items()},
         "cost": _cost(seen),

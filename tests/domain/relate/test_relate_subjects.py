@@ -65,3 +65,45 @@ def test_other_values_of_one_subject_contradict(old: str, new: str) -> None:
 
 def test_what_cannot_be_written_is_read_only() -> None:
     assert relate("The export cannot be written to", "The export is read-only").label == "reinforce"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The queue is empty at night", "The queue is durable"),
+        ("The job is idempotent", "The job is slow"),
+        ("Messages are ordered per key", "Messages are compressed"),
+        ("The error is harmless", "The error appears at each start"),
+        ("Reads are served by the replica", "Writes are served by the primary"),
+        ("Inbound mail is scanned", "Outbound mail is not scanned"),
+        ("The queue holds at most 500 entries", "Each entry has at most 64 KB"),
+        ("Zstd is faster than gzip here", "Zstd is faster than brotli here"),
+        ("Only the leader accepts writes", "The leader sends heartbeats"),
+        ("The console is only reachable inside the VPN", "The console is written in Go"),
+        ("At least one admin must approve", "All admins must approve"),
+    ],
+)
+def test_another_attribute_subject_or_measure_is_another_fact(old: str, new: str) -> None:
+    assert relate(new, old).label == relate(old, new).label == "new"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "label"),
+    [
+        ("Zstd is faster than gzip here", "Gzip is slower than zstd here", "reinforce"),
+        ("Zstd is faster than gzip here", "Gzip is faster than zstd here", "contradict"),
+        ("Zstd is faster than gzip here", "Zstd is slower than gzip here", "contradict"),
+        ("Reports are generated hourly", "There is one report per day", "contradict"),
+        ("Refuses to start without a valid license", "Starts even with an expired license",
+         "contradict"),
+        ("Messages to an absent subscriber are buffered",
+         "Messages to an absent subscriber vanish", "contradict"),
+        ("Every pod has its own volume", "All pods share one volume", "contradict"),
+        ("The screen stays on all the time", "The screen never turns off", "reinforce"),
+        ("The schema version is 42", "The schema version is 43", "contradict"),
+        ("The service runs as user www-data", "The process runs as root", "contradict"),
+        ("Chokes at 200 queries", "Chokes at two hundred queries", "reinforce"),
+    ],
+)  # fmt: skip
+def test_comparisons_rates_and_opposites_of_general_english(old: str, new: str, label: str) -> None:
+    assert relate(new, old).label == label

@@ -155,7 +155,7 @@ def _polarity_figures(
         "net_matched": float(matched),
         "net_claim": float(is_flipped(best)),
         "denials": float(head % 2),
-        "often": frequency_gap(old, new),
+        "often": frequency_gap(old, new, turned=len(opposed + signs) % 2 > 0),
         "amount": float({quantifier(old), quantifier(new)} == {"all", "some"}),
         "only_one": float(
             any(each.only for each in old.clauses) != any(each.only for each in new.clauses)
@@ -187,11 +187,16 @@ def count_denied(claims: Sequence[Clause]) -> int:
     return total
 
 
-def frequency_gap(old: Analysis, new: Analysis) -> float:
-    """Return the distance between two frequencies, never to always, from 0 to 1."""
+def frequency_gap(old: Analysis, new: Analysis, *, turned: bool = False) -> float:
+    """Return the distance between two frequencies, never to always, from 0 to 1.
+
+    With `turned` the texts speak of opposites: what is never partial is always complete.
+    """
     one = next((each.often for each in old.clauses if each.often is not None), None)
     two = next((each.often for each in new.clauses if each.often is not None), None)
-    return 0.0 if one is None or two is None else abs(one - two) / 4
+    if one is None or two is None:
+        return 0.0
+    return abs(4 - one - two if turned else one - two) / 4
 
 
 def quantifier(one: Analysis) -> str:
@@ -274,8 +279,7 @@ def _compare_ends(m: Match) -> int:
     other = [p for p in m.pairs if p.opposed and not (p.old.ending or p.new.ending)]
     if any(pair.old.condition or pair.new.condition for pair in other):
         return 0
-    found = compare_outcomes(m.old[0].outcome, m.new[0].outcome)
-    return -found if len(other) % 2 else found
+    return compare_outcomes(m.old[0].outcome, m.new[0].outcome, turned=len(other) % 2 > 0)
 
 
 def _outcome_figures(claims: Sequence[Match], whole: Match) -> dict[str, float]:

@@ -26,12 +26,14 @@ from lamplighter.domain.relate.replaced import (
     find_added_condition,
     find_replacements,
     has_other_subject,
+    have_other_fillers,
     is_subject,
     is_value,
     leave_out_several,
     other_of_its_kind,
     renames_subject,
     says_how_long,
+    states_amount_once,
 )
 from lamplighter.domain.relate.slots import agreeing_slot, differing_slots
 from lamplighter.domain.relate.text import split_items
@@ -44,6 +46,7 @@ APART: Final = 0.45
 LIKELY: Final = 0.45  # below it, fewer than half are conflicts
 LIKELY_LONG: Final = 0.55
 LEAST_SHARED: Final = 0.6
+LEAST_LIMITED: Final = 0.45  # "only" limits a claim that the other text also makes
 LEAST_COVER: Final = 0.2
 DOUBTFUL: Final = 0.25
 LEAST_SAME: Final = 0.65
@@ -56,8 +59,6 @@ REASON_CHARS: Final = 300
 FRAME_PROBABILITY: Final = 0.99
 OUT_TOPIC: Final = 0.5
 PARTS: Final = 4  # claims of a text that are compared with each claim of the other
-_AMOUNTS: Final = frozenset(["duration", "period", "bytes", "rate", "percent", "clock", "weekday"])
-_UNITS: Final = frozenset(["duration", "bytes", "rate", "celsius"])
 OTHER_SIGNS: Final = ("opposed", "often", "amount", "only_one")
 
 
@@ -215,9 +216,11 @@ def _judge_parts(
 
 def _settle(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict:
     """Separate claims about different attributes; decide an unsure verdict by the outcomes."""
-    if verdict.relation is not Relation.UNRELATED and _of_another_attribute(comparison.whole):
+    if verdict.relation is not Relation.UNRELATED and states_amount_once(comparison.whole):
         return RelationVerdict(Relation.UNRELATED, _difference_reason(comparison), FRAMED)
-    if verdict.relation is Relation.CONFLICTING and has_other_subject(comparison.whole):
+    if verdict.relation is Relation.CONFLICTING and (
+        has_other_subject(comparison.whole) or _lacks_sign(comparison)
+    ):
         return RelationVerdict(Relation.UNSURE, f"may conflict: {verdict.reason}", verdict.p)
     settled = verdict if verdict.sure else _agree_outcomes(comparison) or verdict
     if settled.relation is Relation.SAME and renames_subject(comparison.whole):
@@ -226,6 +229,16 @@ def _settle(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict
     if settled.relation in (Relation.SAME, Relation.UNSURE):
         settled = _compare_conditions(comparison, settled)
     return settled
+
+
+def _lacks_sign(comparison: Comparison) -> bool:
+    """Whether nothing in two single claims is opposite: their predicates are unrelated."""
+    figures = comparison.figures
+    if figures["clauses"] or figures["single"] or have_other_fillers(comparison.whole):
+        return False
+    limited = figures["only_one"] and figures["cover_least"] >= LEAST_LIMITED
+    names = ("net", "opposed", "told", "unlike", "swapped", "one_each", "often", "amount")
+    return comparison.ends >= 0 and not limited and not any(figures[name] for name in names)
 
 
 def _compare_conditions(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict:
@@ -250,26 +263,13 @@ def _agree_outcomes(comparison: Comparison) -> RelationVerdict | None:
     whole = comparison.whole
     if (
         _denies(comparison, *OTHER_SIGNS)
-        or _other_fillers(whole)
+        or have_other_fillers(whole)
         or find_replacements(whole, POLAR)
     ):
         return None
     if added := find_added_condition(whole):
         return _of_another_condition(added)
     return RelationVerdict(Relation.SAME, _same_reason(comparison), FRAMED)
-
-
-def _of_another_attribute(whole: Match) -> bool:
-    """Whether only one of two claims states an amount, and the other states something else."""
-    if len(whole.old) > 1 or len(whole.new) > 1:
-        return False
-    sides = ((whole.old, whole.new, whole.right), (whole.new, whole.old, whole.left))
-    return any(
-        any(each.kind in _AMOUNTS and not each.condition for c in one for each in c.measures)
-        and not any(clause.measures for clause in other)
-        and any(not word.condition for word in heavy_words(rest))
-        for one, other, rest in sides
-    )
 
 
 def _compare_spans(comparison: Comparison) -> RelationVerdict | None:
@@ -341,7 +341,7 @@ def _is_doubtful(comparison: Comparison, same: float) -> bool:
     apart = figures["out_apart_topic"] >= OUT_TOPIC and not (figures["clauses"] or added)
     apart = apart or (comparison.ends < 0 and not figures["clauses"])
     unlike = apart or figures["relapse"] or figures["amount"] or figures["often"] >= OFTEN
-    return same < least or bool(unlike or replaced) or _other_fillers(comparison.whole)
+    return same < least or bool(unlike or replaced) or have_other_fillers(comparison.whole)
 
 
 def _judge_replacement(comparison: Comparison) -> RelationVerdict | None:
@@ -361,19 +361,6 @@ def _judge_replacement(comparison: Comparison) -> RelationVerdict | None:
     if all(is_value(word, clauses) for word in words):
         return RelationVerdict(Relation.CONFLICTING, _conflict_reason(comparison), FRAMED)
     return RelationVerdict(Relation.UNSURE, f"may conflict: {_conflict_reason(comparison)}", FRAMED)
-
-
-def _other_fillers(whole: Match) -> bool:
-    """Whether each names something that the other does not: a host, a path, a port, a version."""
-    left = _has_name(whole.left, whole.measures.left)
-    right = _has_name(whole.right, whole.measures.right)
-    rest = (whole.measures.left, whole.measures.right)
-    apart = all(any(each.kind in _UNITS for each in side) for side in rest)
-    return bool(whole.measures.unlike) or apart or (left and right)
-
-
-def _has_name(words: Sequence[ClauseWord], measures: Sequence[Measure]) -> bool:
-    return any(each.name for each in words) or any(each.kind not in QUANTITIES for each in measures)
 
 
 def _denies(comparison: Comparison, *names: str) -> bool:

@@ -32,6 +32,7 @@ LISTS: Final = (
     "single",
     "several",
     "things",
+    "common",
     "conditions",
 )
 
@@ -54,6 +55,7 @@ class Lexicon:
     forms: Mapping[str, str] = field(repr=False)
     heads: Mapping[str, tuple[str, ...]] = field(repr=False)
     poles: Mapping[str, tuple[Pole, ...]] = field(repr=False)
+    common: Mapping[str, tuple[Pole, ...]] = field(repr=False)
     scales: Mapping[str, int] = field(repr=False)
     bad: frozenset[str] = field(repr=False)
     good: frozenset[str] = field(repr=False)
@@ -213,6 +215,11 @@ def _build(
     def roots(name: str) -> frozenset[str]:
         return frozenset(heads.get(each, (each,))[0] for each in map(root, lists[name]))
 
+    poles = _poles(tables["opposites"], root, lists)
+
+    def _of(ends: Sequence[Pole], *, common: bool) -> tuple[Pole, ...]:
+        return tuple(each for each in ends if (each.axis in lists["common"]) == common)
+
     phrases = {
         tuple(root(to_digits(part)) for part in phrase.replace("-", " ").split()): word.lower()
         for phrase, word in tables["phrases"].items()
@@ -222,7 +229,8 @@ def _build(
         phrases=phrases,
         forms=forms,
         heads=heads,
-        poles=_poles(tables["opposites"], root, lists),
+        poles={word: each for word, ends in poles.items() if (each := _of(ends, common=False))},
+        common={word: each for word, ends in poles.items() if (each := _of(ends, common=True))},
         scales={root(word): scale for word, scale in tables["scales"].items()},
         bad=frozenset(map(root, lists["bad"])),
         good=roots("good") | frozenset(map(root, lists["good"])),
@@ -257,7 +265,7 @@ def _poles(
     root: Callable[[str], str],
     lists: Mapping[str, Set[str]],
 ) -> dict[str, tuple[Pole, ...]]:
-    for name in ("valence", "things"):
+    for name in ("valence", "things", "common"):
         if unknown := sorted(lists[name] - opposites.keys()):
             raise ValueError(f"{name}: {unknown[0]} is no axis of opposites")
     valence = lists["valence"]

@@ -96,8 +96,9 @@ def match(old: Sequence[Clause], new: Sequence[Clause]) -> Match:
         else:
             rest.remove(same)
             result.pairs.append(WordPair(word, same, word.senses[0], same.senses[0]))
+    alone = len(old) == len(new) == 1
     for word in list(result.left) if rest else ():
-        pair = _counterpart(word, rest)
+        pair = _counterpart(word, rest, alone=alone)
         if pair is not None:
             result.left.remove(word)
             rest.remove(pair.new)
@@ -106,17 +107,23 @@ def match(old: Sequence[Clause], new: Sequence[Clause]) -> Match:
     return result
 
 
-def _counterpart(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | None:
-    return _of_one_meaning(word, among) or _of_one_form(word, among)
+def _counterpart(word: ClauseWord, among: Sequence[ClauseWord], *, alone: bool) -> WordPair | None:
+    return _of_one_meaning(word, among, alone=alone) or _of_one_form(word, among)
 
 
-def _of_one_meaning(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | None:
-    """Return the first pair of one meaning; if there is none, the first pair of opposites."""
+def _of_one_meaning(
+    word: ClauseWord, among: Sequence[ClauseWord], *, alone: bool
+) -> WordPair | None:
+    """Return the first pair of one meaning; if there is none, the first pair of opposites.
+
+    Opposites of general English count only between two clauses.
+    """
     opposed: WordPair | None = None
     for other, one, two in _shared(word, among):
         if one.sign == two.sign:
             return WordPair(word, other, one, two)
-        opposed = opposed or WordPair(word, other, one, two)
+        if alone or one.axis:
+            opposed = opposed or WordPair(word, other, one, two)
     return opposed
 
 

@@ -33,6 +33,9 @@ _STARTERS: Final = frozenset(
 _VERBS: Final = frozenset(
     "is are was were has have had does did do can must may will be".split()  # noqa: SIM905
 )
+_JOINS: Final = ("and", "or", "but", ",", "even")
+_FINITE: Final = ("is", "are", "was", "were")
+_PREPOSITIONS: Final = frozenset("of to from in on for by at over behind under via".split())  # noqa: SIM905
 _EFFORT: Final = stems(
     "help intervention action hand ask touch anybody anyone operator person human attention"
     " restart reboot reload bounce interruption effort work prompt notice"
@@ -129,14 +132,20 @@ def _count_denials(main: Sequence[_Word]) -> int:
     return sum(word.text != "nor" or not neither for word in found)
 
 
-def compare_outcomes(one: Outcome, two: Outcome) -> int:
+def compare_outcomes(one: Outcome, two: Outcome, *, turned: bool = False) -> int:
     """Return +1 for outcomes that agree, -1 for opposite ones, 0 if unknown.
 
-    A good outcome with a thing and a bad one without that thing are one claim.
+    A good outcome with a thing and a bad one without that thing are one claim; with the opposite
+    of the thing (`turned`), the good outcome contradicts the need.
     """
     sign = one.sign * two.sign
     if sign < 0 and {(one.sign, one.presence), (two.sign, two.presence)} == {(1, 0), (-1, -1)}:
-        return 0
+        return -int(turned)
+    found = _compare_signs(one, two, sign)
+    return -found if turned else found
+
+
+def _compare_signs(one: Outcome, two: Outcome, sign: int) -> int:
     if one.presence * two.presence < 0:
         return min(sign, 0) if one.despite or two.despite else int(sign < 0)
     return sign
@@ -303,6 +312,7 @@ def _predicates(main: Sequence[_Word]) -> list[str]:
     kinds = [word.kind for word in main]
     if _acts(main) or (main and main[0].text.endswith("ing") and kinds[0] != "trouble"):
         kinds[0] = ""  # the action itself is not an outcome
+    _drop_modifiers(main, kinds)
     distinct = set(kinds)
     for at, word in enumerate(main[:-1]):
         after = main[at + 1]
@@ -313,6 +323,22 @@ def _predicates(main: Sequence[_Word]) -> list[str]:
         ):
             kinds[at] = ""
     return kinds
+
+
+def _drop_modifiers(main: Sequence[_Word], kinds: list[str]) -> None:
+    """Drop the kinds of what describes the subject: "failed rows are", "edits made offline are"."""
+    verb = next((at for at, word in enumerate(main) if word.text in _FINITE), 0)
+    if "persists" in kinds[:verb] or any(word.text in _JOINS for word in main[:verb]):
+        return  # another verb comes first
+    after = (at for at in range(1, verb) if main[at].text in _PREPOSITIONS or _is_past(main[at]))
+    head = next(after, verb) - 1
+    for at in range(verb):
+        if at > head or (at < head and (_is_past(main[at]) or _is_troubled(main[at]))):
+            kinds[at] = ""
+
+
+def _is_past(word: _Word) -> bool:
+    return word.kind != "trouble" and word.text.endswith(("ed", "made", "lost", "sent"))
 
 
 def _is_troubled(word: _Word) -> bool:

@@ -148,7 +148,7 @@ class _ClauseReader:
             self.amount = "some"
         if text == "and":
             self.joints.append(self.place)
-        if text in (*_BEFORE, *_PRECEDES, *_IN_TURN, "after"):
+        if text in (*_BEFORE, *_PRECEDES, *_IN_TURN, "after", "than"):
             self.turns.append((text, self.place))
         if root in _BOUNDS:
             self.bounded(_BOUNDS[root])
@@ -255,6 +255,11 @@ class _ClauseReader:
                 senses.append(Sense(f"{pole.axis}±", pole.sign * turned, -1 if no else 1, thing))
             if not poles:
                 senses.append(Sense(meaning, turned, -1 if bad != flipped else 1))
+        senses += [
+            Sense(f"{pole.axis}∓", pole.sign * turned)
+            for meaning in dict.fromkeys((root, *meanings))
+            for pole in lexicon.common.get(meaning, ())
+        ]
         return tuple(senses)
 
     def stripped(self, text: str, meanings: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
@@ -268,7 +273,7 @@ class _ClauseReader:
 
     def measure(self, item: TextItem) -> None:
         kind = self.numbered(item) if item.kind == "number" else item.kind
-        if item.low == 1 and self.only and not self.amount:
+        if item.low == 1 and (self.only or self.bound == "min") and not self.amount:
             self.amount = "some"  # "only one" is an amount
         self.measures.append(
             Measure(
@@ -306,7 +311,12 @@ class _ClauseReader:
             return "status"
         if len(item.text) in (4, 5) and self.single and int(item.low) in PORTS:
             return "port"
-        return "version" if self.versioned(item.text) else "number"
+        is_named = (
+            self.before in _HELPERS[:4]
+            and self.tokens[-1:]
+            and (self.tokens[-1].senses[0].key == "version")
+        )
+        return "version" if is_named or self.versioned(item.text) else "number"
 
     def versioned(self, text: str) -> bool:
         """Whether a bare number is part of a name, and no amount: "needs PostgreSQL 14"."""
@@ -330,9 +340,25 @@ class _ClauseReader:
                 return self.ahead_of(place, waits=self.waiting > 0 and text != "before")
             if text == "after":
                 return self.after(place)
+            if text == "than":
+                return self.compared(place)
             if self.joints:
                 return self.around(min(self.joints, key=lambda at: abs(at - place)))
         return self.awaited()
+
+    def compared(self, place: int) -> tuple[frozenset[str], frozenset[str]]:
+        """Read "A is faster than B" and "B is slower than A" as one order."""
+        more, less = self.around(place)
+        near = (
+            n for n, w in enumerate(self.tokens) if 0 < place - w.place < 3 and w.senses[0].axis
+        )
+        at = next(near, None)
+        if at is None or not less:
+            return frozenset(), frozenset()
+        word = self.tokens[at]
+        self.tokens[at] = replace(word, senses=tuple(replace(s, sign=1) for s in word.senses))
+        self.tokens = [replace(w, condition=w.condition or w.place > place) for w in self.tokens]
+        return (less, more) if word.senses[0].sign < 0 else (more, less)
 
     def awaited(self) -> tuple[frozenset[str], frozenset[str]]:
         """Read "A waits for B": B comes first."""

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Final
 
 from lamplighter.domain.relate.analysis import LIGHT, POLAR, Clause, ClauseWord, Measure
-from lamplighter.domain.relate.features import is_flipped
+from lamplighter.domain.relate.features import heavy_words, is_flipped
 from lamplighter.domain.relate.match import HEAVY, Match, match
 from lamplighter.domain.relate.measures import QUANTITIES
 from lamplighter.domain.relate.outcome import Outcome
@@ -24,6 +24,8 @@ _OPPOSITE: Final = frozenset(["unless", "before"])
 """The kinds of conditions that are true until their event occurs."""
 
 _PLACES: Final = 200  # more than any clause has
+_AMOUNTS: Final = frozenset(["duration", "period", "bytes", "rate", "percent", "clock", "weekday"])
+_UNITS: Final = frozenset(["duration", "bytes", "rate", "celsius"])
 _LIMITS: Final = QUANTITIES | {"clock", "weekday"}
 
 Gap = tuple[list[ClauseWord], list[ClauseWord]]
@@ -97,10 +99,10 @@ def has_other_subject(m: Match) -> bool:
         turned = any(p.opposed and _is_topic(p.old, m) and _is_topic(p.new, m) for p in m.pairs)
         if (turned and m.measures.unlike) or (lone and all(_narrows_topic(w, m) for w in lone)):
             return True
-    least = POLAR if m.measures.unlike else HEAVY
+    verbs = all(clause.single for clause in (*m.old, *m.new))
     return any(
         all(any(_is_topic(w, m) for w in side) for side in gap)
-        for gap in find_replacements(m, least)
+        for gap in find_replacements(m, POLAR if verbs or m.measures.unlike else HEAVY)
     )
 
 
@@ -108,6 +110,8 @@ def renames_subject(m: Match) -> bool:
     """Whether a significant word replaces another one in the subject of a claim."""
     if len(m.old) != 1 or len(m.new) != 1:
         return False
+    if any(p.opposed and _narrows_topic(p.old, m) and _narrows_topic(p.new, m) for p in m.pairs):
+        return True
     old = _gaps(m.old, {id(pair.old): n for n, pair in enumerate(m.pairs)}, LIGHT)[1]
     new = _gaps(m.new, {id(pair.new): n for n, pair in enumerate(m.pairs)}, LIGHT)[1]
     gaps = [(*one, *two) for one, two in zip(old, new, strict=True) if one and two]
@@ -165,13 +169,39 @@ def _spans(clause: Clause, measure: Measure, rest: Sequence[ClauseWord]) -> bool
     before = [word for word in clause.tokens if word.place < measure.place]
     if measure.kind != "duration" or measure.condition or measure.denied or not before:
         return False
-    verb = before[-1]
+    verb = next((word for word in reversed(before) if _SPANS & _keys(word)), None)
     own = [word for word in rest if word.weight >= POLAR]
-    return bool(_SPANS & _keys(verb)) and all(word is verb for word in own)
+    return verb is not None and all(word is verb for word in own)
 
 
 def _keys(word: ClauseWord) -> frozenset[str]:
     return frozenset(sense.key for sense in word.senses)
+
+
+def states_amount_once(whole: Match) -> bool:
+    """Whether only one of two claims states an amount, and the other states something else."""
+    if len(whole.old) > 1 or len(whole.new) > 1:
+        return False
+    sides = ((whole.old, whole.new, whole.right), (whole.new, whole.old, whole.left))
+    return any(
+        any(each.kind in _AMOUNTS and not each.condition for c in one for each in c.measures)
+        and not any(clause.measures for clause in other)
+        and any(not word.condition for word in heavy_words(rest))
+        for one, other, rest in sides
+    )
+
+
+def have_other_fillers(whole: Match) -> bool:
+    """Whether each names something that the other does not: a host, a path, a port, a version."""
+    left = _has_name(whole.left, whole.measures.left)
+    right = _has_name(whole.right, whole.measures.right)
+    rest = (whole.measures.left, whole.measures.right)
+    apart = all(any(each.kind in _UNITS or each.bound for each in side) for side in rest)
+    return bool(whole.measures.unlike) or apart or (left and right)
+
+
+def _has_name(words: Sequence[ClauseWord], measures: Sequence[Measure]) -> bool:
+    return any(each.name for each in words) or any(each.kind not in QUANTITIES for each in measures)
 
 
 def find_added_condition(m: Match) -> list[str]:

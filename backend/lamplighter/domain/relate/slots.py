@@ -29,6 +29,7 @@ _ATTRIBUTE: Final = (
     "|gateway|resolver|scheduler|runtime|controller|topic|level|mode|policy|timezone|locale"
     "|language|branch|channel|interface|broker|proxy|theme|strategy|bus|subnet|namespace"
 )
+_WHOLE: Final = "service|process|daemon|server|container|app"
 _SET: Final = "set|started|flashed|installed|switched|controlled|deployed|configured"
 _FORMED: Final = "encoded|compressed|serialized|exported|hashed|encrypted|signed|formatted"
 _IDIOM: Final = (
@@ -53,7 +54,7 @@ _SENTENCES: Final = tuple(
         ("source", rf"{_S} {_BE}(?:read|taken|looked up) (?:from|in) {_V}"),
         ("source", rf"{_V} (?:issues?|supplies|supply|provides?|signs?) (?:its |their )?{_S}"),
         ("source", rf"{_V} is (?:issuer|source) of {_S}"),
-        ("user", rf"(?:runs?|started) as (?P<subject>)(?:user )?{_V}"),
+        ("user", rf"(?:(?:{_WHOLE}) )?(?:runs?|started) as (?P<subject>)(?:user )?{_V}"),
         ("user", rf"process (?:is owned by|belongs to) (?P<subject>)(?:user )?{_V}"),
         ("user", rf"user of process is (?P<subject>){_V}"),
         ("runner", rf"{_S} (?:runs? on|{_BE}done (?:by|on|with)) {_V}"),

@@ -91,6 +91,8 @@ _SPELLED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
     (_EXCEPT, "besides"),
     (re.compile(r"\b((?:all|every|each|any|no|none|nothing|everything)(?: \w+){0,2}) but "
                 r"(?=(?:the|those|its|for|on|at|in|1)\b)"), r"\1 besides "),
+    (re.compile(r"\b(\d) 100\b"), r"\g<1>00"),
+    (re.compile(r"\b(\d{1,3}) thousand\b"), r"\g<1>000"),
     (re.compile(rf"\b(?:an?|1) ({_TIMES}) and an? half\b"), r"1.5 \1"),
     (re.compile(rf"\b(\d+) and an? half ({_TIMES})\b"), r"\1.5 \2"),
     (re.compile(rf"\bhalf (?:an?|1) ({_TIMES})\b"), r"0.5 \1"),
@@ -141,6 +143,7 @@ _SPELLED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
     (re.compile(r"(?<!at )\bonce(?=(?: before| after| and then| in all)\b| *(?:$|[.,;:)]))"),
      "1 times"),
     (re.compile(rf"\bonce in (\d+) ({_TIMES})\b"), r"every \1 \2"),
+    (re.compile(rf"\b(?:an?|1) (\w+) (?:per|each|every) ({_TIMES})\b"), r"\1 every 1 \2"),
     (re.compile(r"\b(\d+)[- ](\w+) intervals?\b"), r"every \1 \2"),
     (re.compile(r"\b(hour|day|week|month|quarter|year|night)ly\b"), r"every 1 \1"),
     (re.compile(r"\b(?:daily|dai1y)\b"), "every 1 day"),
@@ -149,7 +152,7 @@ _SPELLED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
      r"every 1 \1"),
     (re.compile(r"\b(?:each|every) (?:morning|evening)\b"), "every 1 day"),
     # "60 requests a minute" is not a duration
-    (re.compile(r"(^|\b(?:about|after|for|in|within|under|over|than|least|most|nearly|almost|around"
+    (re.compile(r"(^|\b(?:about|after|by|for|in|within|under|over|than|least|most|nearly|almost|around"
                 r"|only|roughly|another|takes?|took|needs?|wait|lasts?|of) )an? (?:full |whole )?"
                 r"(minute|hour|day|week|month|year)\b"),
      r"\g<1>1 \2"),

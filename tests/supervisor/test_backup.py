@@ -211,10 +211,18 @@ def test_backup_keeps_the_newest_and_contains_no_secret(fresh: Fresh) -> None:
     home.env["LAMPLIGHTER_WEBHOOK_TOKEN"] = secret = "hunter2hunter2hunter2"
     ran(home, 1)
 
-    made = [backed_up(home, "--keep", "2") for _ in range(3)]
+    made = [backed_up(home, "--keep", "2")]
+    backups = home.path / "backups"
+    partial = backups / ".partial-of-another-program"
+    shutil.copytree(made[0], copy := backups / "lamplighter-before-upgrade")
+    shutil.copytree(made[0], later := backups / "lamplighter-99991231T235959000000Z")
+    (link := backups / "lamplighter-latest").symlink_to(made[0])
+    partial.touch()
+    made += [backed_up(home, "--keep", "2") for _ in range(2)]
 
-    kept = sorted((home.path / "backups").glob("lamplighter-*"))
-    assert kept == made[1:]
+    kept = sorted(backups.glob("lamplighter-2*"))
+    assert (kept, later.is_dir()) == (made[2:], True), "the newest one stays after a clock jump"
+    assert (copy.is_dir(), link.is_symlink(), partial.exists()) == (True, True, True)
     for path in kept[0].rglob("*"):
         assert path.is_dir() or secret.encode() not in path.read_bytes(), path
     assert all(path.stat().st_mode & 0o077 == 0 for path in kept[0].rglob("*"))

@@ -32,6 +32,8 @@ SERVICES: Final = "services.yaml"
 NOTEBOOK: Final = tree.DIRECTORY
 DIRECTORY: Final = "backups"
 LOCK: Final = ".lock"
+GENERATED: Final = f"{manifest.NAME}{'[0-9]' * 8}T{'[0-9]' * 12}Z"
+"""The pattern of the names that backups get; a person's copies have other names."""
 BUSY: Final = "Another backup is running in {}. Try again when it has finished."
 
 Report = Callable[[str], None]
@@ -84,7 +86,7 @@ def _back_up(settings: Settings, directory: Path, keep: int, report: Report) -> 
         home_lock.shared(settings.home),
         home_lock.alone(directory / LOCK, BUSY.format(directory)),
     ):
-        for stale in directory.glob(f"{manifest.PARTIAL}*"):
+        for stale in directory.glob(f"{manifest.PARTIAL}{GENERATED}"):
             shutil.rmtree(stale)
         name = f"{manifest.NAME}{clock.now():%Y%m%dT%H%M%S%fZ}"
         partial = directory / f"{manifest.PARTIAL}{name}"
@@ -96,7 +98,7 @@ def _back_up(settings: Settings, directory: Path, keep: int, report: Report) -> 
         path = directory / name
         os.rename(partial, path)
         manifest.flush(path)
-        removed = tuple(_remove_oldest(directory, made.home, keep))
+        removed = tuple(_remove_oldest(path, made.home, keep))
     return Backup(path, made, _size(path), removed)
 
 
@@ -199,16 +201,17 @@ def user_files(settings: Settings) -> Iterator[tuple[Path, str]]:
     yield settings.home / PUSH_KEY, PUSH_KEY  # subscribed devices accept no other key
 
 
-def _remove_oldest(directory: Path, identity: str, keep: int) -> Iterator[Path]:
-    """Remove the oldest complete backups of a home, beyond the newest `keep`."""
+def _remove_oldest(newest: Path, identity: str, keep: int) -> Iterator[Path]:
+    """Remove the oldest complete backups of a home, beyond `keep`; a person's copies stay."""
     whole = []
-    for path in sorted(directory.glob(f"{manifest.NAME}*"), reverse=True):
+    for path in sorted(newest.parent.glob(GENERATED), reverse=True):
         try:
-            if manifest.read(path).home == identity:
+            ours = path != newest and not path.is_symlink()  # the clock may have been set back
+            if ours and manifest.read(path).home == identity:
                 whole.append(path)
         except Unavailable:
             continue  # not a backup of this home
-    for path in whole[keep:]:
+    for path in whole[keep - 1 :]:
         partial = path.with_name(f"{manifest.PARTIAL}{path.name}")
         os.rename(path, partial)  # a partly deleted backup must not look complete
         shutil.rmtree(partial)

@@ -28,7 +28,8 @@ INDEX = "<!doctype html><title>Lamplighter</title>"
 @pytest.fixture
 def serving(tmp_path: Path) -> Iterator[httpx2.Client]:
     """Serve an app in tmp_path/web, from a thread of this process."""
-    settings = read_settings({"LAMPLIGHTER_HOME": str(tmp_path / "home")})
+    home = Home(tmp_path / "home")
+    settings = read_settings({"LAMPLIGHTER_HOME": str(home.path)})
     access.prepare(settings)
     listening = process.bind("127.0.0.1", 0)
     active = build_configuration(settings, builtin_lexicon())
@@ -45,7 +46,7 @@ def serving(tmp_path: Path) -> Iterator[httpx2.Client]:
         while not server.started and time.monotonic() < deadline:
             time.sleep(0.01)
         port = listening.getsockname()[1]
-        url, headers = f"http://127.0.0.1:{port}", Home(settings.home).way_in
+        url, headers = f"http://127.0.0.1:{port}", home.way_in
         with httpx2.Client(base_url=url, headers=headers, timeout=20) as client:
             yield client
         server.should_exit = True

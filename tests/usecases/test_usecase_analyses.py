@@ -103,6 +103,18 @@ async def test_memories_learned_by_another_process_are_related(
     assert [each.confidence for each in await held(db)] == [LEARNED, LEARNED, after(UP, UP)]
 
 
+async def test_memory_learned_and_corrected_by_another_process_is_related(
+    db: Database, elsewhere: Database
+) -> None:
+    await look(db)
+
+    theirs = (await heard(elsewhere, "Keeps its pictures in /srv/p")).memory
+    await edited(elsewhere, theirs, observation="Takes 60s to start after restart")
+
+    again = await heard(db, MINUTE)
+    assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, theirs.id)
+
+
 @pytest.mark.parametrize("known", [False, True], ids=["before we look", "after we looked"])
 async def test_row_with_ten_columns_written_outside_the_app_is_related(
     db: Database, url: str, known: bool

@@ -20,6 +20,7 @@ from lamplighter.repository.store.unreadable import UPDATED, fetch_readable
 
 FEW: Final = 2_000
 NAMELESS: Final = "\U0010ffff"
+STAMPED: Final = {UPDATED: "updated_at"}
 _SORT_COLUMNS: Final = (
     *("id", "confidence", "service", "updated_at", "category", "active", "session_id"),
 )
@@ -220,6 +221,13 @@ def prompt_order(columns: Any) -> list[Key]:
         Key(_stamp(columns), descending=True),
         Key(columns.id),
     ]
+
+
+def sort_columns(sort: Sort) -> list[tuple[str, bool]]:
+    """Return the columns that an order compares, and whether each is descending."""
+    names = [STAMPED.get(name, name) for name in _POSITIONS[sort]]
+    keys = Order(sort).keys(memories.c)
+    return [(name, key.descending) for name, key in zip(names, keys, strict=True)]
 
 
 def _order(sort: Sort, columns: Any) -> list[Key]:

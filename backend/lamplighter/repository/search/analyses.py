@@ -377,7 +377,8 @@ async def _add_rows(
     rows = await db.fetch_all(_GROUP(category=category, service=service, newest=index.newest))
     if also:
         again = _AGAIN(category=category, service=service, ids=json.dumps(sorted(also)))
-        rows = [*await db.fetch_all(again), *rows]
+        newer = {row["id"] for row in rows}  # may have been changed since, too
+        rows = [*(row for row in await db.fetch_all(again) if row["id"] not in newer), *rows]
     rows = [row for row in rows if is_readable(row)]
     _drop(index, also - {row["id"] for row in rows})
     stale = [row for row in rows if not _is_fresh(row, lexicon)]

@@ -196,12 +196,13 @@ _HAS_YEAR: Final = re.compile("[0-9]{4}")
 _ANY: Final = datetime(2000, 1, 1, tzinfo=UTC)
 STAMP: Final = (
     r"(?=[0-9]|[A-Za-z]+,? (?:[A-Za-z]+ )?[0-9])"
+    r"(?=(?P<stamp>"
     rf"(?:(?:[0-9][0-9T:./+-]*+(?:st|nd|rd|th|Z)?|[ap]m|on|at|of|{'|'.join(DAYS)}"
-    rf"|{_MONTH.strip('()')})(?![A-Za-z0-9])[ ,.]{{0,2}}+){{1,10}}+"
+    rf"|{_MONTH.strip('()')})(?![A-Za-z0-9])[ ,.]{{0,2}}+){{1,10}}))(?P=stamp)"
 )
 """A timestamp before a text.
 
-Its quantifiers are possessive: a text of `1.1.1.1` would otherwise cause excessive backtracking.
+It is not read in several ways: a text of `1.1.1.1` would otherwise cause excessive backtracking.
 """
 
 _BEGINS: Final = re.compile(rf"[\s\[(>*_-]{{0,8}}(?i:{STAMP})")

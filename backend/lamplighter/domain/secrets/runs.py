@@ -28,17 +28,17 @@ _CLEAR: Final = (
 """A value with a digit beside its letters: no word, number, date or path."""
 
 RUNS: Final = re.compile(
-    rf"(?:[^{NAME_CHARS}]*+[{NAME_CHARS}]++(?!{_AHEAD}))*+[^{NAME_CHARS}]*+"
+    rf"(?:[^{NAME_CHARS}]*+[{NAME_CHARS}]++(?!{_AHEAD})){{0,200}}[^{NAME_CHARS}]*+"
     rf"(?:(?P<run>[{NAME_CHARS}]{{1,{LONGEST_NAME}}}+)(?![{NAME_CHARS}])"
-    rf"(?=(?:\\?[\"'])?+ {{0,20}}+[=:] {{0,20}}+(?P<quote>\\?[\"'])?+"
+    rf"(?=(?:\\?[\"'])? {{0,20}}+[=:] {{0,20}}+(?P<quote>\\?[\"'])?"
     rf"(?:(?P<clear>{_CLEAR})|(?P<word>[A-Za-z]{{4,40}}+){_END})|)"
     rf"|(?=[{NAME_CHARS}])|\Z)".encode()
 )
 """Matches up to the end of the next run of name characters that an assignment may follow.
 
 `clear` is the value if it certainly is a secret after the name of one, `word` a value of letters.
-Without `run`, a longer run
-begins at the end of the match, or the text ends.
+Without `run`, another run begins at the end of the match, or the text ends. No group is possessive:
+Python before 3.11.5 then finds nothing where a part of the group can match in several ways.
 """
 
 _WORD: Final = re.compile(rf"(?={ANY_WORD}[{NAME_CHARS}]{{0,{LONGEST_TAIL}}}\Z)".encode())

@@ -48,7 +48,7 @@ _NAMED_FORM: Final = re.compile(
 )
 _CANDIDATE: Final = re.compile(rf"{_NAMED}|{_COUNTED}".encode())
 _COUNT: Final = re.compile(
-    rf"(?:\\?[\"'])?+ {{0,20}}+[=:] {{0,20}}+[0-9.]{{1,40}}+[{_BLANK},;}}\])\\]".encode()
+    rf"(?:\\?[\"'])? {{0,20}}+[=:] {{0,20}}+[0-9.]{{1,40}}+[{_BLANK},;}}\])\\]".encode()
 )
 """A number after a name that `_COUNTED` certainly does not match: `tokens: 512,`."""
 _RUN: Final = re.compile(rf"[{NAME_CHARS}]{{2}}".encode())

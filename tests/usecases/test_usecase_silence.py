@@ -33,11 +33,13 @@ WEB = Service(
 )
 
 
-async def fail(db: Database, services: Services, at: datetime, *names: str) -> None:
-    runs = [
-        CheckRun(service=name, check="tcp", kind="tcp", at=at, state=PointState.FAILED)
-        for name in names or ("db",)
-    ]
+async def fail(
+    db: Database, services: Services, at: datetime, *names: str, detail: str = "refused"
+) -> None:
+    failed = CheckRun(
+        service="db", check="tcp", kind="tcp", at=at, state=PointState.FAILED, detail=detail
+    )
+    runs = [replace(failed, service=name) for name in names or ("db",)]
     await check_runs.record(context(db, at), runs, services)
 
 
@@ -105,6 +107,16 @@ async def test_planned_work_without_a_next_result_explains_nothing_for_long(db: 
     for minutes, incidents_open in ((4, 0), (6, 1)):
         await fail(db, services, NOON + HOUR + minutes * MINUTE, "web")
         assert len(await incidents.live(db)) == incidents_open
+
+
+async def test_planned_work_does_not_explain_a_fault_of_the_dependent_itself(db: Database) -> None:
+    services = Services((*WINDOW, WEB))
+    await fail(db, services, NOON, "db")
+    await fail(db, services, NOON, "web", detail="certificate expired on 2026-01-01")
+
+    [opened] = await incidents.live(db)
+    assert opened.services == ("web",)
+    assert await silence.services_of_round(db, services, at=NOON) == ("web",)
 
 
 async def test_healthy_dependent_of_planned_work_is_watched_as_before(db: Database) -> None:

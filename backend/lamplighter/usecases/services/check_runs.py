@@ -359,7 +359,7 @@ def _declared(
 ) -> dict[str, list[CheckSeries]]:
     """Return the failing checks that are still declared, by service, without silenced services."""
     own = silences_of(services, paused, at=now)
-    silent = with_expected_failures(services, own, failing_series, at=now)
+    silent = with_expected_failures(services, own, failing_series, is_own=is_own_fault, at=now)
     fail = {each.service for each in failing_series}
     names = {
         service.name: {each.name for each in service.checks}

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound
+from lamplighter.domain.learning.signature import is_own_fault
 from lamplighter.domain.services.checks.silence import (
     MAX_REASON_CHARS,
     Silence,
@@ -34,7 +35,9 @@ async def silences(db: Database, services: Services, *, at: datetime) -> dict[st
     Includes services that fail because of planned work on a dependency.
     """
     own = silences_of(services, await pauses.covering(db, since=at), at=at)
-    return with_expected_failures(services, own, await series.failing(db), at=at)
+    return with_expected_failures(
+        services, own, await series.failing(db), is_own=is_own_fault, at=at
+    )
 
 
 async def services_of_round(
@@ -43,7 +46,10 @@ async def services_of_round(
     """Return the services to check in a round: those without planned work; None for all."""
     own = silences_of(services, await pauses.covering(db, since=at), at=at)
     failing = await series.failing(db)
-    left_out = {**own, **dependents_of_planned_work(services, own, failing, at=at)}
+    left_out = {
+        **own,
+        **dependents_of_planned_work(services, own, failing, is_own=is_own_fault, at=at),
+    }
     return tuple(each.name for each in services if each.name not in left_out) if left_out else None
 
 

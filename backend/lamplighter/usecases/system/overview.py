@@ -231,7 +231,7 @@ def _conditions(
     days = [(first + timedelta(days=number)).isoformat() for number in range(DAYS)]
     silenced = silences_of(services.with_needs(some), paused, at=now)
     failing = [each for each in scheduled.values() if each.failing]
-    silent = with_expected_failures(services, silenced, failing, at=now)
+    silent = with_expected_failures(services, silenced, failing, is_own=_is_own_fault, at=now)
     latest |= {
         key: _as_latest(each) for key, each in scheduled.items() if _is_newer(each, latest.get(key))
     }
@@ -254,6 +254,12 @@ def _conditions(
             )
         )
     return conditions
+
+
+def _is_own_fault(service: str, detail: str) -> bool:
+    from lamplighter.domain.learning.signature import is_own_fault  # late import: rarely needed
+
+    return is_own_fault(service, detail)
 
 
 def _is_newer(each: CheckSeries, last: LatestResult | None) -> bool:

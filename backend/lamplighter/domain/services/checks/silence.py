@@ -1,6 +1,6 @@
 """Silence: periods in which the failures of a service are recorded and have no other effect."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -139,24 +139,29 @@ def silences_of(
 def dependents_of_planned_work(
     services: "Services",
     own: Mapping[str, Silence],
-    failing: Iterable["CheckSeries"],
+    failing: Sequence["CheckSeries"],
     *,
+    is_own: Callable[[str, str], bool],
     at: datetime,
 ) -> dict[str, Silence]:
     """Return the silences of services with a dependency that fails in its own silence.
 
-    A silence without an end affects no dependent: its faults would never be investigated. After the
-    end, the next result decides, for which `DECIDES_WITHIN` is left.
+    Services with a fault of their own are left out: `is_own` decides by a failure. A silence
+    without an end affects no dependent: its faults would never be investigated. After the end, the
+    next result decides, for which `DECIDES_WITHIN` is left.
     """
     planned = {
         each.service: own[each.service].until if each.service in own else None
         for each in failing
         if each.silent and _is_planned(each, own.get(each.service), at)
     }
+    at_fault = {each.service for each in failing if planned and is_own(each.service, each.detail)}
     silences: dict[str, Silence] = {}
     for service in services if planned else ():
+        if service.name in own or service.name in at_fault:
+            continue
         for need in services.with_needs([service]):
-            if need is not service and need.name in planned and service.name not in own:
+            if need is not service and need.name in planned:
                 silences[service.name] = Silence(
                     kind=SilenceKind.MAINTENANCE,
                     until=planned[need.name],
@@ -176,11 +181,12 @@ def with_expected_failures(
     own: Mapping[str, Silence],
     failing: Sequence["CheckSeries"],
     *,
+    is_own: Callable[[str, str], bool],
     at: datetime,
 ) -> dict[str, Silence]:
     """Add to the silences of services those that fail because of planned work on a dependency."""
     names = {each.service for each in failing}
-    expected = dependents_of_planned_work(services, own, failing, at=at)
+    expected = dependents_of_planned_work(services, own, failing, is_own=is_own, at=at)
     return {**own, **{name: each for name, each in expected.items() if name in names}}
 
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from app import App
 
@@ -94,6 +94,20 @@ def test_delete_requires_one_confirmation_and_can_be_undone(page: Page, app: App
     expect(page.get_by_role("row", name=re.compile("Takes 60s"))).to_be_visible()
     expect(page.get_by_text(f"Restored memory {memory}.")).to_be_visible()
     assert app.get(f"/api/v1/memories/{memory}") == before
+
+
+def test_a_deletion_waits_for_a_slow_read_of_its_memory(page: Page, app: App) -> None:
+    memory = add(app, "Takes 60s")
+    delayed: list[Route] = []
+    page.route(f"**/api/v1/memories/{memory}/verification", lambda route: delayed.append(route))
+    page.goto(f"{app.url}/memories/{memory}")
+    expect(page.get_by_role("region", name="Verification")).to_be_visible()
+
+    page.get_by_role("button", name="Delete", exact=True).first.click()
+    page.get_by_role("dialog").get_by_role("button", name=re.compile("Delete")).click()
+    delayed[0].continue_()
+
+    expect(page.get_by_role("row", name=re.compile("Takes 60s"))).to_have_count(0)
 
 
 def test_a_key_undoes_saved_edits_from_the_newest(page: Page, app: App) -> None:

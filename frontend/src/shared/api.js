@@ -32,33 +32,58 @@ export function createApi({
   refused = () => {},
   acted = () => {},
 } = {}) {
-  /** @type {Set<Promise<any>>} */
-  const changing = new Set()
+  /** @type {Set<{method: string, path: string, request: Promise<any>}>} */
+  const inFlight = new Set()
   return {
-    get: (path, params) => send("GET", path + query(params)),
+    get: read,
     all,
     post: (path, body = {}, version) => change("POST", path, body, on(version)),
     put: (path, body = {}, version) => change("PUT", path, body, on(version)),
     patch: (path, body, version) => change("PATCH", path, body, on(version)),
-    remove: (path, version) => change("DELETE", path, undefined, on(version)),
-    settled: () => Promise.allSettled(changing),
+    remove: (path, version) => track("DELETE", path, () => remove(path, version)),
+    settled: () => settledWhere(({ method }) => method !== "GET"),
   }
 
   /**
-   * A change: it is in flight until the response arrives.
-   * @param {string} method
+   * A read. While its resource is being deleted it waits, and is not sent if nothing is left to read.
    * @param {string} path
-   * @param {any} [body]
-   * @param {Record<string, string>} [headers]
+   * @param {Record<string, any>} [params]
    */
-  async function change(method, path, body, headers) {
-    const request = send(method, path, body, headers)
-    changing.add(request)
+  async function read(path, params) {
+    const results = await settledWhere((one) => one.method === "DELETE" && isWithin(path, one.path))
+    if (results.some(({ status }) => status === "fulfilled")) throw new Problem({ status: 404, title: "Not Found" })
+    return track("GET", path, () => send("GET", path + query(params)))
+  }
+
+  /** @param {string} method @param {string} path @param {any} [body] @param {Record<string, string>} [headers] */
+  function change(method, path, body, headers) {
+    return track(method, path, () => send(method, path, body, headers))
+  }
+
+  /**
+   * A deletion waits for the reads of its resource: the server would answer a later one with an error.
+   * @param {string} path
+   * @param {string} [version]
+   */
+  async function remove(path, version) {
+    await settledWhere((one) => one.method === "GET" && isWithin(one.path, path))
+    return send("DELETE", path, undefined, on(version))
+  }
+
+  /** A request is in flight until its response arrives. @param {string} method @param {string} path @param {() => Promise<any>} begin */
+  async function track(method, path, begin) {
+    const entry = { method, path, request: begin() }
+    inFlight.add(entry)
     try {
-      return await request
+      return await entry.request
     } finally {
-      changing.delete(request)
+      inFlight.delete(entry)
     }
+  }
+
+  /** @param {(one: {method: string, path: string}) => boolean} isMeant */
+  function settledWhere(isMeant) {
+    return Promise.allSettled([...inFlight].filter(isMeant).map(({ request }) => request))
   }
 
   /**
@@ -111,6 +136,11 @@ export function createApi({
  */
 function on(version) {
   return version === undefined ? {} : { "If-Match": `"${version}"` }
+}
+
+/** @param {string} path @param {string} resource */
+function isWithin(path, resource) {
+  return path === resource || path.startsWith(`${resource}/`)
 }
 
 const JSON_TYPE = { "content-type": "application/json" }

@@ -73,6 +73,63 @@ test("a deletion returns null", async () => {
   assert.equal(await api.remove("/memories/7"), null)
 })
 
+/** A server that answers each request when the test says so. */
+function slowServer() {
+  const answers = new Map()
+  const sent = []
+  const fetch = (url, { method }) => {
+    sent.push(`${method} ${url.replace("/api/v1", "")}`)
+    return new Promise((resolve) =>
+      answers.set(sent.at(-1), (status) => resolve(new Response(status === 204 ? null : "{}", { status }))),
+    )
+  }
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  return { sent, turn, api: createApi({ fetch }), answer: (request, status = 200) => answers.get(request)(status) }
+}
+
+test("a deletion waits for the reads of its resource", async () => {
+  const { sent, turn, api, answer } = slowServer()
+
+  const history = api.get("/memories/7/history")
+  api.get("/memories/71")
+  await turn()
+  const deletion = api.remove("/memories/7")
+  await turn()
+  assert.deepEqual(sent, ["GET /memories/7/history", "GET /memories/71"])
+  answer("GET /memories/7/history")
+  await history
+  await turn()
+  answer("DELETE /memories/7", 204)
+
+  assert.equal(await deletion, null)
+})
+
+test("a read is not sent if its resource is deleted meanwhile", async () => {
+  const { sent, turn, api, answer } = slowServer()
+
+  const deletion = api.remove("/memories/7")
+  const verification = assert.rejects(api.get("/memories/7/verification"), { status: 404 })
+  api.get("/memories/71")
+  await turn()
+  answer("DELETE /memories/7", 204)
+
+  await Promise.all([deletion, verification])
+  assert.deepEqual(sent.toSorted(), ["DELETE /memories/7", "GET /memories/71"])
+})
+
+test("a read is sent after a rejected deletion of its resource", async () => {
+  const { sent, turn, api, answer } = slowServer()
+
+  const deletion = assert.rejects(api.remove("/memories/7"), { status: 412 })
+  api.get("/memories/7/verification")
+  await turn()
+  answer("DELETE /memories/7", 412)
+  await deletion
+  await turn()
+
+  assert.deepEqual(sent, ["DELETE /memories/7", "GET /memories/7/verification"])
+})
+
 test("empty values are omitted from a query, and lists repeat their name", () => {
   assert.equal(
     query({ q: "", service: null, level: ["warning", "critical"], limit: 50 }),

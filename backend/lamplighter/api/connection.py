@@ -9,6 +9,12 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_SECONDS: Final = 10.0
+KEEP_SECONDS: Final = 30
+"""An idle connection stays open longer than common clients use it again: httpx, 5 s."""
+
+GRACE_SECONDS: Final = 0.05
+"""After a stall, timers run before the bytes that arrived meanwhile are read."""
+
 TICK_SECONDS: Final = 1.0
 
 
@@ -37,7 +43,10 @@ class WebServer(uvicorn.Server):
 
 
 class TimedConnection(HttpToolsProtocol):
-    """Waits for a request head only so long; uvicorn itself would wait forever."""
+    """Waits for a request head only so long; uvicorn itself would wait forever.
+
+    A connection is not closed if its request has arrived in time and waits to be read.
+    """
 
     _head: asyncio.TimerHandle | None = None
 
@@ -71,5 +80,9 @@ class TimedConnection(HttpToolsProtocol):
             self._head = None
 
     def _late(self) -> None:
-        self._head = None
-        self.transport.close()
+        self._head = self.loop.call_later(GRACE_SECONDS, self.transport.close)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close an idle connection."""
+        close = super().timeout_keep_alive_handler
+        self.timeout_keep_alive_task = self.loop.call_later(GRACE_SECONDS, close)

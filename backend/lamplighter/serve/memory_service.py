@@ -13,7 +13,7 @@ import uvicorn
 
 from lamplighter import clock
 from lamplighter.api.agentops.app import create_app
-from lamplighter.api.connection import TimedConnection, WebServer
+from lamplighter.api.connection import KEEP_SECONDS, TimedConnection, WebServer
 from lamplighter.api.context import MemoryServiceContext
 from lamplighter.config.settings import Settings
 from lamplighter.domain.relate import builtin_lexicon
@@ -52,6 +52,7 @@ def run(
     config = uvicorn.Config(
         app,
         http=TimedConnection,
+        timeout_keep_alive=KEEP_SECONDS,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -13,7 +13,7 @@ import uvicorn
 
 from lamplighter import assets, clock
 from lamplighter.api.app import create_app
-from lamplighter.api.connection import TimedConnection, WebServer
+from lamplighter.api.connection import KEEP_SECONDS, TimedConnection, WebServer
 from lamplighter.api.context import ApiContext
 from lamplighter.api.hub import Hub
 from lamplighter.config import lexicon
@@ -73,6 +73,7 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
     config = uvicorn.Config(
         app,
         http=TimedConnection,
+        timeout_keep_alive=KEEP_SECONDS,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -4,7 +4,7 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 
 import psutil
@@ -28,9 +28,9 @@ PROBE = [sys.executable, "-m", "lamplighter.engines.probe"]
 QUICK = {"timeout": 0.5, "retries": 1}
 
 
-async def start(request: object) -> asyncio.subprocess.Process:
+async def start(request: object, program: Sequence[str] = PROBE) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*PROBE, stdin=pipe, stdout=pipe, stderr=pipe)
+    process = await asyncio.create_subprocess_exec(*program, stdin=pipe, stdout=pipe, stderr=pipe)
     process.stdin.write(request if isinstance(request, bytes) else json.dumps(request).encode())
     process.stdin.close()
     return process
@@ -285,6 +285,35 @@ async def test_an_interrupt_ends_the_probe_at_once_with_a_result(serve) -> None:
     assert (last["type"], last["subtype"]) == ("result", "error_during_execution")
     assert (last["is_error"], last["session_id"]) == (True, "42")
     assert (process.returncode, err) == (130, b"")
+
+
+INTERRUPTED_IN_A_CALLBACK = """
+import gc, os, runpy, signal, sys
+
+def interrupt(phase, info):
+    asyncio = sys.modules.get("asyncio")
+    ready = asyncio and (asyncio._get_running_loop() is not None) == (sys.argv[1] == "checks")
+    if ready and "lamplighter.engines.probe.request" in sys.modules:
+        gc.callbacks.clear()
+        os.kill(os.getpid(), signal.SIGINT)
+        sum(range(1000))
+
+gc.set_threshold(1)
+gc.callbacks.append(interrupt)
+runpy.run_module("lamplighter.engines.probe", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("during", ["imports", "checks"])
+async def test_an_interrupt_during_a_callback_is_not_lost(serve, during) -> None:
+    program = [sys.executable, "-c", INTERRUPTED_IN_A_CALLBACK, during]
+    process = await start(request(http("slow", await serve(silent))), program)
+
+    out, _ = await process.communicate()
+
+    last = json.loads(out.splitlines()[-1])
+    assert (last["type"], last["subtype"]) == ("result", "error_during_execution")
+    assert process.returncode == 130
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from time import monotonic
+from types import FrameType
 from typing import Final
 
 from lamplighter.engines.probe.lines import Output
@@ -14,17 +15,33 @@ THREADS: Final = 64
 
 BAD_REQUEST: Final = 2
 INTERRUPTED: Final = 130
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interruption:
+    """The handler of a signal: it interrupts the process, and remembers that it was called.
+
+    Python discards an exception that a handler raises in a callback, as of the garbage collector.
+    """
+
+    came = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Interrupt the process."""
+        self.came = True
+        raise KeyboardInterrupt
 
 
 def main() -> int:
     """Run one session and return the exit code; a failing service is a finding, not a failure."""
     output = Output(sys.stdout.buffer, monotonic())
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
+    interruption = Interruption()
+    for number in SIGNALS:
+        signal.signal(number, interruption)
     try:
-        return _round(output)
+        return _round(output, interruption)
     except KeyboardInterrupt:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         output.end("The session was interrupted.", failed=True)
         return INTERRUPTED
@@ -35,7 +52,7 @@ def main() -> int:
         return 1
 
 
-def _round(output: Output) -> int:
+def _round(output: Output, interruption: Interruption) -> int:
     # late import: an interrupt during the imports is handled in main
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
@@ -50,7 +67,15 @@ def _round(output: Output) -> int:
     output.session = probe_request.session
     loop = asyncio.new_event_loop()
     loop.set_default_executor(ThreadPoolExecutor(THREADS))
-    output.end(loop.run_until_complete(tiers.run(probe_request, output.emit)))
+    session = loop.create_task(tiers.run(probe_request, output.emit))
+    session.add_done_callback(lambda _: loop.stop())
+    for number in SIGNALS:
+        loop.add_signal_handler(number, loop.stop)
+    if not interruption.came:
+        loop.run_forever()
+    if not session.done():
+        raise KeyboardInterrupt
+    output.end(session.result())
     return 0
 
 

@@ -82,7 +82,8 @@ class TimedConnection(HttpToolsProtocol):
     def _late(self) -> None:
         self._head = self.loop.call_later(GRACE_SECONDS, self.transport.close)
 
-    def timeout_keep_alive_handler(self) -> None:
-        """Close an idle connection."""
+    def _close_idle(self) -> None:
         close = super().timeout_keep_alive_handler
         self.timeout_keep_alive_task = self.loop.call_later(GRACE_SECONDS, close)
+
+    timeout_keep_alive_handler = _close_idle  # uvicorn calls it

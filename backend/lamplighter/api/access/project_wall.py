@@ -5,6 +5,7 @@ All other callers are persons, or programs that a person trusts with every proje
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,7 +20,7 @@ from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.access import project_wall
 
-Handler = Callable[[Request], Awaitable[Response]]
+Handler = Callable[..., Awaitable[Response]]
 
 
 async def project_bound(request: Request) -> str | None:
@@ -44,11 +45,11 @@ def restrict_memory(handler: Handler) -> Handler:
     """Answer only of a memory that the caller finds; raises NotFound."""
 
     @wraps(handler)
-    async def walled(request: Request) -> Response:
+    async def walled(request: Request, **values: Any) -> Response:
         project = await project_bound(request)
         if project is not None:
             await project_wall.get_visible(api_context(request).db, project, params.number(request))
-        return await handler(request)
+        return await handler(request, **values)
 
     return walled
 
@@ -57,12 +58,12 @@ def restrict_session(handler: Handler) -> Handler:
     """Answer only of a session of the caller's project; raises NotFound."""
 
     @wraps(handler)
-    async def walled(request: Request) -> Response:
+    async def walled(request: Request, **values: Any) -> Response:
         project, number = await project_bound(request), params.number(request)
         if project is not None:
             existing = await sessions.get(api_context(request).db, number)
             if existing is None or existing.project != project:
                 raise NotFound(f"Session {number} not found.")
-        return await handler(request)
+        return await handler(request, **values)
 
     return walled

@@ -24,10 +24,10 @@ from lamplighter.repository.store import changes
 from lamplighter.usecases.access import access
 
 
-@operation("GET", "/tokens", "tokens:read", shapes.TokenPage, query=common_shapes.PageQuery)
-async def index(request: Request) -> Response:
+@operation("GET", "/tokens", "tokens:read", shapes.TokenPage)
+async def index(request: Request, query: common_shapes.PageQuery) -> Response:
     """List tokens."""
-    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
     async with reading(here.db):
         found = await tokens.page(here.db, limit=query.limit, position=position)
@@ -55,7 +55,7 @@ async def create(request: Request) -> Response:
     return answer({**serialize.token(token), "token": words}, 201)
 
 
-@operation("DELETE", "/tokens/{id:int}", "tokens:write", None, status=204, problems=(404,))
+@operation("DELETE", "/tokens/{id:int}", "tokens:write", None)
 async def revoke(request: Request) -> Response:
     """Revoke a token."""
     here = api_context(request)

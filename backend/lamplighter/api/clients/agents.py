@@ -27,10 +27,10 @@ from lamplighter.usecases.clients.agent_context import AgentStatus, ContextBlock
 PROJECT = "default"
 
 
-@operation("GET", "/agents", "settings:read", shapes.AgentPage, query=common_shapes.PageQuery)
-async def index(request: Request) -> Response:
+@operation("GET", "/agents", "settings:read", shapes.AgentPage)
+async def index(request: Request, query: common_shapes.PageQuery) -> Response:
     """List agents with their settings and activity."""
-    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    here = api_context(request)
     async with reading(here.db):
         found = await list_agents(here.db, here.active.agents)
         seq = await changes.last_seq(here.db)

@@ -73,7 +73,7 @@ REFUSED_FOR_SESSIONS: Final = (
 )
 
 
-@operation("POST", "/hooks/{event}", "knowledge:write", shapes.HookAnswer, problems=(400, 404))
+@operation("POST", "/hooks/{event}", "knowledge:write", shapes.HookAnswer, problems=(400,))
 async def receive(request: Request) -> Response:
     """Receive a hook event of an interactive session and return context."""
     here, caller, event = api_context(request), caller_of(request), request.path_params["event"]

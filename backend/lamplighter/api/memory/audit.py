@@ -18,17 +18,10 @@ from lamplighter.usecases.memory.audit import page_on_topic
 from lamplighter.usecases.sessions.prompt_effects import AuditEffect, prompt_effects
 
 
-@operation(
-    "GET",
-    "/audit",
-    "memories:read",
-    review_shapes.AuditPage,
-    query=review_shapes.AuditQuery,
-    across=True,
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/audit", "memories:read", review_shapes.AuditPage, across=True)
+async def index(request: Request, query: review_shapes.AuditQuery) -> Response:
     """List all memories about a service or topic, with their evidence."""
-    here, query = api_context(request), params.query(request, review_shapes.AuditQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
     async with reading(here.db):
         result = await page_on_topic(

@@ -5,7 +5,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import params
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.memory import shapes
 from lamplighter.api.memory.memories import filter_of, require_finite
@@ -25,17 +24,10 @@ VALUE_MEANINGS = {
 EMPTY_FILTER = 'is empty and matches every memory; send "all": true to confirm'
 
 
-@operation(
-    "POST",
-    "/memories/bulk",
-    "memories:write",
-    shapes.BulkResultOut,
-    body=shapes.BulkIn,
-    across=True,
-)
-async def act(request: Request) -> Response:
+@operation("POST", "/memories/bulk", "memories:write", shapes.BulkResultOut)
+async def act(request: Request, body: shapes.BulkIn) -> Response:
     """Delete, confirm or change several memories."""
-    here, body = api_context(request), await params.body(request, shapes.BulkIn)
+    here = api_context(request)
     wanted = _act(body)
     if body.preview:
         return await _preview(here, body, wanted)

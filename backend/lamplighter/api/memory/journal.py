@@ -39,17 +39,10 @@ _act: Final = serialize.Writer[JournalEntry](
 )
 
 
-@operation(
-    "GET",
-    "/acts",
-    "memories:read",
-    journal_shapes.ActPage,
-    query=common_shapes.PageQuery,
-    across=True,
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/acts", "memories:read", journal_shapes.ActPage, across=True)
+async def index(request: Request, query: common_shapes.PageQuery) -> Response:
     """List operator acts from the journal, newest first."""
-    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
     async with reading(here.db):
         found = await journal.page(here.db, limit=query.limit, position=position)
@@ -60,18 +53,11 @@ async def index(request: Request) -> Response:
 
 
 @operation(
-    "POST",
-    "/acts/{id:int}/undo",
-    ANY,
-    journal_shapes.UndoneOut,
-    body=journal_shapes.UndoIn,
-    problems=(403, 404, 409),
-    across=True,
+    "POST", "/acts/{id:int}/undo", ANY, journal_shapes.UndoneOut, problems=(403, 409), across=True
 )
-async def undo(request: Request) -> Response:
+async def undo(request: Request, body: journal_shapes.UndoIn) -> Response:
     """Undo an operator act; 409 names the rows that changed since."""
     here, number = api_context(request), params.number(request)
-    body = await params.body(request, journal_shapes.UndoIn)
     existing = await journal.get(here.db, number)
     scope = UNDO_SCOPES.get(existing.action if existing else "", "memories:write")
     if not caller_of(request).may(scope):

@@ -19,17 +19,10 @@ from lamplighter.repository.store import changes
 from lamplighter.usecases.memory import journal
 
 
-@operation(
-    "GET",
-    "/trash",
-    "memories:read",
-    journal_shapes.TrashPage,
-    query=journal_shapes.TrashQuery,
-    across=True,
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/trash", "memories:read", journal_shapes.TrashPage, across=True)
+async def index(request: Request, query: journal_shapes.TrashQuery) -> Response:
     """List deleted memories."""
-    here, query = api_context(request), params.query(request, journal_shapes.TrashQuery)
+    here = api_context(request)
     position, q = params.position(query.cursor), query.q or ""
     async with reading(here.db):
         result = await trash.page(here.db, q=q, limit=query.limit, position=position)
@@ -43,26 +36,15 @@ async def index(request: Request) -> Response:
     return page(request, items, result.position, seq, total=total)
 
 
-@operation(
-    "POST",
-    "/trash/{id:int}/restore",
-    "memories:write",
-    shapes.MemoryOut,
-    body=common_shapes.Empty,
-    problems=(404, 409),
-    across=True,
-)
-async def restore(request: Request) -> Response:
+@operation("POST", "/trash/{id:int}/restore", "memories:write", shapes.MemoryOut, problems=(409,))
+async def restore(request: Request, body: common_shapes.Empty) -> Response:
     """Restore a deleted memory."""
     here = api_context(request)
-    await params.body(request, common_shapes.Empty)
     memory = await journal.restore(here.db, params.number(request), now=here.now())
     return versioned(serialize.memory(memory))
 
 
-@operation(
-    "DELETE", "/trash/{id:int}", "memories:write", None, status=204, problems=(404,), across=True
-)
+@operation("DELETE", "/trash/{id:int}", "memories:write", None)
 async def purge(request: Request) -> Response:
     """Delete a memory permanently."""
     here = api_context(request)

@@ -38,7 +38,7 @@ CLOSED: Final = "Webhooks are off. Set LAMPLIGHTER_WEBHOOK_TOKEN to receive aler
     WEBHOOKS,
     notification_shapes.DeliveryOut,
     status=202,
-    problems=(400, 404, 413, 503),
+    problems=(400, 413, 503),
 )
 async def receive_alerts(request: Request) -> Response:
     """Receive alerts from a monitor."""
@@ -55,16 +55,10 @@ async def receive_alerts(request: Request) -> Response:
     return answer(_delivery_out(taken), 202 if any(each.new for each in taken) else 200)
 
 
-@operation(
-    "GET",
-    "/alerts",
-    "sessions:read",
-    notification_shapes.AlertPage,
-    query=notification_shapes.AlertQuery,
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/alerts", "sessions:read", notification_shapes.AlertPage)
+async def index(request: Request, query: notification_shapes.AlertQuery) -> Response:
     """List alerts, newest first."""
-    here, query = api_context(request), params.query(request, notification_shapes.AlertQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
     async with reading(here.db):
         names = here.services().names

@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import common_shapes, params
+from lamplighter.api import common_shapes
 from lamplighter.api.access.callers import actor_name, caller_of
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
@@ -25,20 +25,16 @@ CACHE_SECONDS: Final = 1.0
 """How long the answer waits for the database; the file halts everything meanwhile."""
 
 
-@operation(
-    "GET", "/halt", "sessions:read", approval_shapes.HaltOut, query=common_shapes.NoParameters
-)
-async def show(request: Request) -> Response:
+@operation("GET", "/halt", "sessions:read", approval_shapes.HaltOut)
+async def show(request: Request, query: common_shapes.NoParameters) -> Response:
     """Read the halt status and who halted Lamplighter."""
-    params.query(request, common_shapes.NoParameters)
     return await _halt_state(api_context(request))
 
 
-@operation("PUT", "/halt", "sessions:write", approval_shapes.HaltOut, body=approval_shapes.HaltIn)
-async def pull(request: Request) -> Response:
+@operation("PUT", "/halt", "sessions:write", approval_shapes.HaltOut)
+async def pull(request: Request, body: approval_shapes.HaltIn) -> Response:
     """Halt all rounds, sessions and actions."""
     here, by, now = api_context(request), _person(request), api_context(request).now()
-    body = await params.body(request, approval_shapes.HaltIn)
     try:
         here.halt_control.write(body.reason, by=by, now=now)
     except OSError as error:

@@ -22,7 +22,7 @@ from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store import changes
 
 
-@operation("GET", "/sessions/{id:int}/prompt", "sessions:read", shapes.PromptOut, problems=(404,))
+@operation("GET", "/sessions/{id:int}/prompt", "sessions:read", shapes.PromptOut)
 @project_wall.restrict_session
 async def prompt(request: Request) -> Response:
     """Read the prompt of a session."""

@@ -29,13 +29,10 @@ from lamplighter.usecases.sessions.preview import PreviewRequest
 from lamplighter.usecases.sessions.prompts import Hypothesis, parse_focus
 
 
-@operation(
-    "GET", "/supervisor", "sessions:read", shapes.SupervisorOut, query=common_shapes.NoParameters
-)
-async def supervisor(request: Request) -> Response:
+@operation("GET", "/supervisor", "sessions:read", shapes.SupervisorOut)
+async def supervisor(request: Request, query: common_shapes.NoParameters) -> Response:
     """Read the supervisor status."""
     here = api_context(request)
-    params.query(request, common_shapes.NoParameters)
     async with reading(here.db):
         leader = await leases.get(here.db)
         waiting = len(await approvals.waiting_sessions(here.db))
@@ -51,15 +48,14 @@ async def supervisor(request: Request) -> Response:
     "context:read",
     context_shapes.ContextOut,
     or_gives=(clients_shapes.AgentContextOut, clients_shapes.ProjectContext),
-    query=context_shapes.ContextQuery,
     problems=(404,),
 )
-async def context(request: Request) -> Response:
+async def context(request: Request, query: context_shapes.ContextQuery) -> Response:
     """Preview the prompt of the next session.
 
     The functions that build a prompt build it.
     """
-    here, query = api_context(request), params.query(request, context_shapes.ContextQuery)
+    here = api_context(request)
     project = await project_wall.project_bound(request)
     if project is not None:
         query = msgspec.structs.replace(query, project=project)
@@ -91,18 +87,11 @@ async def context(request: Request) -> Response:
     return answer({**found.as_json(whole=query.sections == "all"), "seq": seq})
 
 
-@operation(
-    "GET",
-    "/memories/{id:int}/prompt",
-    "context:read",
-    memory_shapes.InclusionOut,
-    query=memory_shapes.InclusionQuery,
-    problems=(404,),
-)
+@operation("GET", "/memories/{id:int}/prompt", "context:read", memory_shapes.InclusionOut)
 @project_wall.restrict_memory
-async def inclusion(request: Request) -> Response:
+async def inclusion(request: Request, query: memory_shapes.InclusionQuery) -> Response:
     """Read whether the next prompt includes a memory, why, and what would include it."""
-    here, query = api_context(request), params.query(request, memory_shapes.InclusionQuery)
+    here = api_context(request)
     services, now = here.services(), here.now()
     at = period.parse_elapsed_moment(query.as_of, "as_of", now=now)
     question = InclusionRequest(

@@ -3,7 +3,6 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import params
 from lamplighter.api.context import api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
@@ -14,17 +13,10 @@ from lamplighter.repository.store import changes
 from lamplighter.usecases.services import check_trends
 
 
-@operation(
-    "GET",
-    "/services/{name}/latency",
-    "services:read",
-    shapes.LatencyOut,
-    query=shapes.LatencyQuery,
-    problems=(404,),
-)
-async def read_latency(request: Request) -> Response:
+@operation("GET", "/services/{name}/latency", "services:read", shapes.LatencyOut)
+async def read_latency(request: Request, query: shapes.LatencyQuery) -> Response:
     """Read latency and failures of a service over a period."""
-    here, query = api_context(request), params.query(request, shapes.LatencyQuery)
+    here = api_context(request)
     service = find_service(here, request)
     async with reading(here.db):
         found = await check_trends.read_latency(here.db, service, query.period, now=here.now())
@@ -32,10 +24,10 @@ async def read_latency(request: Request) -> Response:
     return answer({**found, "seq": seq})
 
 
-@operation("GET", "/heartbeats", "services:read", shapes.HeartbeatsOut, query=shapes.HeartbeatQuery)
-async def list_heartbeats(request: Request) -> Response:
+@operation("GET", "/heartbeats", "services:read", shapes.HeartbeatsOut)
+async def list_heartbeats(request: Request, query: shapes.HeartbeatQuery) -> Response:
     """Read the newest check results and the uptime of each service."""
-    here, query = api_context(request), params.query(request, shapes.HeartbeatQuery)
+    here = api_context(request)
     chosen = here.services().select(group=query.group, tag=query.tag)
     if query.service is not None:
         only = here.services().find(query.service)

@@ -85,12 +85,14 @@ def operation(
     below: str = V1,
     about: str = "",
     across: bool = False,
+    check: Callable[[Request], Awaitable[None]] | None = None,
     **more: Any,
 ) -> Callable[[ParameterHandler], ParameterHandler]:
     """Declare the route that a handler answers; its docstring's first paragraph is `about`.
 
-    The arguments `query` and `body` of a handler are read by their annotated shapes. A shape that
-    is given here instead only describes what the handler reads itself.
+    The arguments `query` and `body` of a handler are read by their annotated shapes, after the
+    `check` of the request. A shape that is given here instead only describes what the handler reads
+    itself.
     """
 
     def declare(handler: ParameterHandler) -> ParameterHandler:
@@ -104,7 +106,7 @@ def operation(
             method=method,
             path=below + path,
             scope=scope,
-            ask=_read_parameters(handler, **forms),
+            ask=_read_parameters(handler, check, **forms),
             about=about or first_paragraph(handler),
             gives=gives,
             across=across or (scope or "").startswith(OF_EVERY_PROJECT),
@@ -118,14 +120,17 @@ def operation(
 
 def _read_parameters(
     handler: ParameterHandler,
+    check: Callable[[Request], Awaitable[None]] | None,
     query: type[msgspec.Struct] | None = None,
     body: type[msgspec.Struct] | None = None,
 ) -> Handler:
-    """Return a handler that reads the query and the body of a request for another one."""
+    """Return a handler that checks a request, and reads its query and body for another one."""
 
     @wraps(handler)
     async def ask(request: Request) -> Response:
         values: dict[str, Any] = {}
+        if check:
+            await check(request)
         if query:
             values["query"] = params.query(request, query)
         if body:

@@ -18,7 +18,6 @@ from lamplighter.domain.access.access import covers, validate_scopes, validate_t
 from lamplighter.domain.clients.agent import validate_agent_name
 from lamplighter.domain.errors import InvalidField, collect_errors
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.access import tokens
 from lamplighter.repository.store import changes
 from lamplighter.usecases.access import access
@@ -29,9 +28,8 @@ async def index(request: Request, query: common_shapes.PageQuery) -> Response:
     """List tokens."""
     here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await tokens.page(here.db, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(request, [serialize.token(token) for token in found.items], found.position, seq)
 
 

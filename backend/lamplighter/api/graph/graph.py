@@ -148,11 +148,10 @@ async def _list(
 ) -> Response:
     """Answer with one page of a selection from `table`, entities or relationships."""
     here, position = api_context(request), params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         result = await table.page(here.db, selection, limit=query.limit, position=position)
         items = await rows(here.db, result.items)
         total = await table.count(here.db, selection)
-        seq = await changes.last_seq(here.db)
     return page(request, items, result.position, seq, total=total)
 
 
@@ -216,14 +215,13 @@ async def graph(request: Request, query: shapes.GraphQuery) -> Response:
     """Read the entities and relationships around an entity."""
     here = api_context(request)
     reach = await _reach(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         center = await view.find_entity(
             here.db, query.center, project=_project(query.project), reach=reach
         )
         graph_view = await view.graph_around(
             here.db, center, reach, depth=query.depth, limit=query.limit
         )
-        seq = await changes.last_seq(here.db)
     nodes = [
         {**serialize.entity(each), "depth": graph_view.depths[each.id]} for each in graph_view.nodes
     ]

@@ -32,9 +32,8 @@ async def index(request: Request, query: shapes.IncidentQuery) -> Response:
         detected_after=period.parse_moment(query.since, "since"),
     )
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await incidents.page(here.db, chosen, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(request, [as_incident(each) for each in found.items], found.position, seq)
 
 
@@ -42,9 +41,8 @@ async def index(request: Request, query: shapes.IncidentQuery) -> Response:
 async def show(request: Request) -> Response:
     """Read an incident with its timeline."""
     here, number = api_context(request), params.number(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await incident_view.read(here.db, number, now=here.now())
-        seq = await changes.last_seq(here.db)
     return answer({**found, "seq": seq})
 
 

@@ -12,7 +12,6 @@ from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.store import changes
 from lamplighter.usecases.memory import bulk
@@ -37,10 +36,9 @@ async def act(request: Request, body: shapes.BulkIn) -> Response:
 
 
 async def _preview(here: ApiContext, body: shapes.BulkIn, action: bulk.BulkAction) -> Response:
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         chosen = await _selection(here, body)
         result = await bulk.preview(here.db, chosen, action, now=here.now())
-        seq = await changes.last_seq(here.db)
     examples = [
         {
             "before": serialize.memory(before),

@@ -14,7 +14,6 @@ from lamplighter.api.op import ANY, operation
 from lamplighter.api.responses import answer, page
 from lamplighter.domain.access.access import ADMIN
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import JournalEntry
 from lamplighter.repository.store import changes
@@ -44,9 +43,8 @@ async def index(request: Request, query: common_shapes.PageQuery) -> Response:
     """List operator acts from the journal, newest first."""
     here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await journal.page(here.db, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     named = caller_of(request).may(ADMIN)
     items = [_act(each) if named else {**_act(each), "subject": None} for each in found.items]
     return page(request, items, found.position, seq)

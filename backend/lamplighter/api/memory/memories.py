@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
+from lamplighter.api.access.project_wall import require_memory
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.memory import shapes
 from lamplighter.api.op import operation
@@ -50,10 +51,9 @@ async def index(request: Request, query: shapes.MemoryQuery) -> Response:
     here = api_context(request)
     position = params.position(query.cursor)
     at, before = _moment(query, here.now()), here.hub.version()
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         chosen = replace(await _caller_filter(request, query), ids=tuple(query.ids))
         found = await _page(here.db, chosen, query, position=position, at=at)
-        seq = await changes.last_seq(here.db)
         total = await _count(here, chosen, at=at, before=before, seq=seq)
     return page(request, found.items, found.position, seq, total=total, **_as_of(at))
 
@@ -63,10 +63,9 @@ async def facets(request: Request, query: shapes.FacetQuery) -> Response:
     """Count memories by service, category, project and state."""
     here = api_context(request)
     at = _moment(query, here.now())
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         chosen = await _caller_filter(request, query)
         totals = await counts.facets(here.db, chosen, at=at)
-        seq = await changes.last_seq(here.db)
     return answer(
         {
             "services": [{"service": name, "count": count} for name, count in totals.services],
@@ -83,9 +82,8 @@ async def facets(request: Request, query: shapes.FacetQuery) -> Response:
 async def views(request: Request, query: shapes.ViewQuery) -> Response:
     """Count memories by view: fading soon, unused, single source, edited by a person."""
     here = api_context(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await counts.views(here.db, await _caller_filter(request, query))
-        seq = await changes.last_seq(here.db)
     return answer({"views": found, "seq": seq})
 
 
@@ -106,8 +104,7 @@ async def create(request: Request) -> Response:
     return versioned(serialize.memory(memory), 201, Location=location)
 
 
-@operation("GET", "/memories/{id:int}", "memories:read", shapes.MemoryOut)
-@project_wall.restrict_memory
+@operation("GET", "/memories/{id:int}", "memories:read", shapes.MemoryOut, check=require_memory)
 async def show(request: Request, query: shapes.AsOfQuery) -> Response:
     """Read a memory."""
     here = api_context(request)
@@ -165,18 +162,18 @@ async def delete(request: Request) -> Response:
     return Response(status_code=204)
 
 
-@operation("GET", "/memories/{id:int}/history", "memories:read", shapes.HistoryPage)
-@project_wall.restrict_memory
+@operation(
+    "GET", "/memories/{id:int}/history", "memories:read", shapes.HistoryPage, check=require_memory
+)
 async def read_history(request: Request, query: common_shapes.PageQuery) -> Response:
     """List the changes of a memory."""
     here = api_context(request)
     memory_id, position = params.number(request), params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await history.of_memory(here.db, memory_id, limit=query.limit, position=position)
         if not found.items:
             await lookup.get(here.db, memory_id)
         items = await undo.with_undo_state(here.db, memory_id, found.items)
-        seq = await changes.last_seq(here.db)
     return page(request, [entry(each, undoable=able) for each, able in items], found.position, seq)
 
 
@@ -186,8 +183,8 @@ async def read_history(request: Request, query: common_shapes.PageQuery) -> Resp
     "memories:read",
     shapes.EvidenceOut,
     deprecated_path="/memories/{id:int}/grounds",
+    check=require_memory,
 )
-@project_wall.restrict_memory
 async def read_evidence(request: Request, query: shapes.EvidenceQuery) -> Response:
     """Read the evidence for a memory: its sources, the prompts that included it, its conflicts."""
     here = api_context(request)

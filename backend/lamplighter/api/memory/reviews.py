@@ -37,14 +37,13 @@ async def index(request: Request, query: review_shapes.ReviewQuery) -> Response:
     """List reviews: pairs of conflicting memories."""
     here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         project = await project_bound(request)
         chosen = await _filter(here.db, query, here.services().names, project)
         result = await reviews.page(here.db, chosen, limit=query.limit, position=position)
         items = await reviews.as_json(here.db, result.items)
         total = await reviews.count(here.db, chosen)
         waiting = 0 if project is not None else (await reviews.waiting_pages(here.db))[0]
-        seq = await changes.last_seq(here.db)
     return page(request, items, result.position, seq, total=total, pages=waiting)
 
 

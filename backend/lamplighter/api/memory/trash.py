@@ -12,7 +12,6 @@ from lamplighter.api.memory import journal_shapes, shapes
 from lamplighter.api.op import operation
 from lamplighter.api.responses import page, versioned
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.memory import trash
 from lamplighter.repository.memory.trash import TrashedMemory
 from lamplighter.repository.store import changes
@@ -24,11 +23,10 @@ async def index(request: Request, query: journal_shapes.TrashQuery) -> Response:
     """List deleted memories."""
     here = api_context(request)
     position, q = params.position(query.cursor), query.q or ""
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         result = await trash.page(here.db, q=q, limit=query.limit, position=position)
         total = await trash.count(here.db, q=q)
         counts = await trash.count_related(here.db, [each.id for each in result.items])
-        seq = await changes.last_seq(here.db)
     items = [
         {**_discarded_out(each, here.active.trash_retention), **counts[each.id]}
         for each in result.items

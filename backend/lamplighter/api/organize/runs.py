@@ -13,7 +13,6 @@ from lamplighter.api.responses import answer, page
 from lamplighter.domain.clients.agent import silent_agents
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.formats.upkeep import organizer as as_json
-from lamplighter.repository import reading
 from lamplighter.repository.memory import reviews
 from lamplighter.repository.organize import runs
 from lamplighter.repository.store import changes
@@ -26,10 +25,9 @@ async def index(request: Request, query: common_shapes.PageQuery) -> Response:
     """List the runs of the organizer, newest first."""
     here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await runs.page(here.db, limit=query.limit, position=position)
         undone = await view.undone(here.db, found.items)
-        seq = await changes.last_seq(here.db)
     items = [as_json.run(each, undone.get(each.id)) for each in found.items]
     return page(request, items, found.position, seq)
 
@@ -64,9 +62,8 @@ async def show(request: Request) -> Response:
     here, number = api_context(request), params.number(request)
     found = await view.diff(here.db, number)
     out = as_json.diff(found.run, found.undone_by, found.replacements)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         opened = await reviews.as_json(here.db, found.reviews)
-        seq = await changes.last_seq(here.db)
     return answer({**out, "reviews": opened, "seq": seq})
 
 

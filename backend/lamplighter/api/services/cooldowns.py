@@ -11,7 +11,6 @@ from lamplighter.api.services import shapes
 from lamplighter.domain.services.cooldown import LONGEST_WINDOW
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.services.cooldowns import CooldownFilter
 from lamplighter.repository.store import changes
@@ -25,14 +24,13 @@ async def index(request: Request, query: common_shapes.PageQuery) -> Response:
     declared = {
         (service.name, action.kind) for service in here.services() for action in service.actions
     }
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         used = {
             (use.service, use.action)
             for use in await cooldowns.spent_since(here.db, now - LONGEST_WINDOW)
         }
         names = sorted({name for name, _ in declared | used}, key=normalize_service_name)
         found = await cooldowns.usage_of(here.db, names, now=now)
-        seq = await changes.last_seq(here.db)
     items = [
         {**serialize.cooldown_status(each), "declared": (each.service, each.action) in declared}
         for name in names
@@ -48,11 +46,10 @@ async def uses(request: Request, query: shapes.UseQuery) -> Response:
     """List executed and refused actions, newest first."""
     here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         service = query.service and await _declared_name(here, query.service)
         chosen = CooldownFilter(service=service, action=query.action)
         found = await cooldowns.page(here.db, chosen, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(
         request, [serialize.cooldown_use(each) for each in found.items], found.position, seq
     )

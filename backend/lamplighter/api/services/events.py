@@ -17,7 +17,6 @@ from lamplighter.domain.memory.admit import validate_service
 from lamplighter.domain.search import period
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.services import events
 from lamplighter.repository.services.events import EventGroup, EventSelection
@@ -43,10 +42,9 @@ async def _list_events(
 ) -> Response:
     here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         chosen = await _filter(here, query)
         found = await fetch(here.db, chosen, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(request, [form(each) for each in found.items], found.position, seq)
 
 
@@ -54,10 +52,9 @@ async def _list_events(
 async def density(request: Request, query: event_shapes.DensityQuery) -> Response:
     """Count events over time, by level."""
     here = api_context(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         chosen = await _filter(here, query)
         found = await densities.density(here.db, chosen, most=query.buckets, now=here.now())
-        seq = await changes.last_seq(here.db)
     return answer({**found.as_json(), "seq": seq})
 
 

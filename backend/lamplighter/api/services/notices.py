@@ -11,7 +11,6 @@ from lamplighter.api.services import notification_shapes
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.services.notice import NoticeState
 from lamplighter.formats import serialize as plain
-from lamplighter.repository import reading
 from lamplighter.repository.services import notices
 from lamplighter.repository.store import changes
 from lamplighter.usecases.services import notify
@@ -23,9 +22,8 @@ async def index(request: Request, query: notification_shapes.NoticeQuery) -> Res
     here = api_context(request)
     position = params.position(query.cursor)
     state = None if query.state is None else NoticeState(query.state)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await notices.page(here.db, state, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(request, [plain.notice(each) for each in found.items], found.position, seq)
 
 

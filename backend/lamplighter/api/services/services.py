@@ -20,7 +20,6 @@ from lamplighter.domain.services.service import Service
 from lamplighter.domain.sessions.handoff import Escalation
 from lamplighter.formats import serialize
 from lamplighter.formats.incidents import incident as as_incident
-from lamplighter.repository import reading
 from lamplighter.repository.services import checks
 from lamplighter.repository.store import changes
 from lamplighter.repository.upkeep import statistics
@@ -41,9 +40,8 @@ async def index(request: Request, query: shapes.ServicesQuery) -> Response:
     services = here.services()
     chosen = services.select(group=query.group, tag=query.tag)
     some, behind = params.part_of(chosen, query.cursor, query.limit)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await views.service_conditions(here.db, some, services, now=here.now())
-        seq = await changes.last_seq(here.db)
     items = [_service_out(here, each) for each in found]
     more = {"path": here.services_path, "problems": here.problems()}
     return page(request, items, behind, seq, **more)
@@ -54,11 +52,10 @@ async def show(request: Request) -> Response:
     """Read a service: status, uptime, latency, incidents, memories and actions."""
     here = api_context(request)
     service, readable = find_service(here, request), await project_wall.readable_memories(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         detail = await service_detail.read(
             here.db, service, here.services(), readable=readable, now=here.now()
         )
-        seq = await changes.last_seq(here.db)
     return answer({**_detail_out(here, detail), "seq": seq})
 
 
@@ -90,9 +87,8 @@ async def list_check_results(request: Request, query: common_shapes.PageQuery) -
     """List the results of a service's checks in sessions, newest first."""
     here = api_context(request)
     service, position = find_service(here, request), params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await checks.page(here.db, service.name, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(
         request, [serialize.check_result(each) for each in found.items], found.position, seq
     )
@@ -109,11 +105,10 @@ async def read_series(request: Request, query: shapes.SeriesQuery) -> Response:
         resolution=query.resolution,
         limit=query.limit,
     )
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await check_history.read_series(
             here.db, find_service(here, request), selection, now=here.now()
         )
-        seq = await changes.last_seq(here.db)
     return answer({**found, "seq": seq})
 
 
@@ -121,11 +116,10 @@ async def read_series(request: Request, query: shapes.SeriesQuery) -> Response:
 async def read_uptime(request: Request) -> Response:
     """Read the share of passed results of a service."""
     here = api_context(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await check_history.read_uptime(
             here.db, find_service(here, request), now=here.now()
         )
-        seq = await changes.last_seq(here.db)
     return answer({**found, "seq": seq})
 
 
@@ -136,13 +130,12 @@ async def overview(request: Request, query: shapes.OverviewQuery) -> Response:
     now = here.now()
     start = period.parse_moment(query.since, "since") or now - RECENT
     project = await project_wall.project_bound(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         summary = await views.overview(
             here.db, here.services(), start=start, now=now, project=project
         )
         pulled = await here.halt_control.pulled(here.db)
         spent = await spending.spending_status(here)
-        seq = await changes.last_seq(here.db)
     active_halt = halt.as_json(here, pulled) if pulled else None
     shown = _overview(here, summary, start=start, now=now)
     return answer({**shown, "spending": spent, "halt": active_halt, "seq": seq})
@@ -155,11 +148,10 @@ async def list_learned(request: Request, query: shapes.LearnedQuery) -> Response
     position = params.position(query.cursor)
     since = period.parse_moment(query.since, "since") or here.now() - RECENT
     causes = [query.cause] if query.cause else statistics.CAUSES
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await statistics.page(
             here.db, causes, start=since, limit=query.limit, position=position
         )
-        seq = await changes.last_seq(here.db)
     return page(request, [_learned_out(each) for each in found.items], found.position, seq)
 
 

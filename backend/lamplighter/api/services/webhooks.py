@@ -18,7 +18,6 @@ from lamplighter.domain.access.access import WEBHOOKS, Caller
 from lamplighter.domain.services.alert import AlertState
 from lamplighter.formats import alerts as payloads
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.services import alerts
 from lamplighter.repository.services.alerts import AlertFilter
@@ -60,7 +59,7 @@ async def index(request: Request, query: notification_shapes.AlertQuery) -> Resp
     """List alerts, newest first."""
     here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         names = here.services().names
         service = query.service and await service_name(here.db, query.service, names)
         chosen = AlertFilter(
@@ -69,7 +68,6 @@ async def index(request: Request, query: notification_shapes.AlertQuery) -> Resp
             service=service,
         )
         found = await alerts.page(here.db, chosen, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(request, [serialize.alert(each) for each in found.items], found.position, seq)
 
 

@@ -35,9 +35,8 @@ async def index(request: Request, query: approval_shapes.ApprovalQuery) -> Respo
     position = params.position(query.cursor)
     state = None if query.state == "all" else ApprovalState(query.state)
     chosen = ApprovalFilter(state=state, session=query.session)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await rows.page(here.db, chosen, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(request, [serialize.approval(each) for each in found.items], found.position, seq)
 
 

@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import common_shapes
+from lamplighter.api import common_shapes, params
 from lamplighter.api.access.callers import actor_name, caller_of
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
@@ -15,7 +15,6 @@ from lamplighter.api.responses import answer
 from lamplighter.api.sessions import approval_shapes
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.store import changes
 from lamplighter.usecases.sessions import halt
 
@@ -31,10 +30,11 @@ async def show(request: Request, query: common_shapes.NoParameters) -> Response:
     return await _halt_state(api_context(request))
 
 
-@operation("PUT", "/halt", "sessions:write", approval_shapes.HaltOut)
-async def pull(request: Request, body: approval_shapes.HaltIn) -> Response:
+@operation("PUT", "/halt", "sessions:write", approval_shapes.HaltOut, body=approval_shapes.HaltIn)
+async def pull(request: Request) -> Response:
     """Halt all rounds, sessions and actions."""
     here, by, now = api_context(request), _person(request), api_context(request).now()
+    body = await params.body(request, approval_shapes.HaltIn)
     try:
         here.halt_control.write(body.reason, by=by, now=now)
     except OSError as error:
@@ -68,9 +68,8 @@ def as_json(here: ApiContext, each: Halt) -> dict[str, Any]:
 
 
 async def _halt_state(here: ApiContext) -> Response:
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await here.halt_control.all(here.db)
-        seq = await changes.last_seq(here.db)
     pulled = [as_json(here, each) for each in found]
     return answer({"halted": bool(pulled), "pulled": pulled, "seq": seq})
 

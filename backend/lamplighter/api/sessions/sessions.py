@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
+from lamplighter.api.access.project_wall import require_session
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page, versioned
@@ -49,13 +50,12 @@ async def index(request: Request, query: shapes.SessionQuery) -> Response:
         since=period.parse_moment(query.since, "from"),
         project=await project_wall.project_bound(request),
     )
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         result = await sessions.page(here.db, chosen, limit=query.limit, position=position)
         linked = await sessions.chain_members(here.db, result.items)
         every = [each.id for each in (*result.items, *linked)]
         waiting = await approvals.waiting_sessions(here.db)
         contradictions = await history.count_contradictions(here.db, every)
-        seq = await changes.last_seq(here.db)
     return page(
         request,
         [_row(each, waiting) for each in result.items],
@@ -98,8 +98,7 @@ async def create(request: Request) -> Response:
     return answer(serialize.request(filed), 202, headers=headers)
 
 
-@operation("GET", "/sessions/{id:int}", "sessions:read", shapes.SessionOut)
-@project_wall.restrict_session
+@operation("GET", "/sessions/{id:int}", "sessions:read", shapes.SessionOut, check=require_session)
 async def show(request: Request) -> Response:
     """Read a session."""
     here = api_context(request)
@@ -171,16 +170,14 @@ def _engine(here: ApiContext, engine: Engine) -> dict[str, Any]:
     }
 
 
-@operation("GET", "/sessions/{id:int}/log", "sessions:read", shapes.LogOut)
-@project_wall.restrict_session
+@operation("GET", "/sessions/{id:int}/log", "sessions:read", shapes.LogOut, check=require_session)
 async def log(request: Request, query: shapes.LogQuery) -> Response:
     """Read the output of a session."""
     here = api_context(request)
     if query.before is not None and query.after:
         raise Invalid(InvalidField("before", "cannot be combined with after"))
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         session = await _session(here, params.number(request))
-        seq = await changes.last_seq(here.db)
     path = here.session_files / f"{session.output}.jsonl"
     is_local = session.is_of(here.db.home.id if here.db.home else None) or path.exists()
     # show only ingested lines: the file may already be longer
@@ -207,33 +204,37 @@ async def log(request: Request, query: shapes.LogQuery) -> Response:
     )
 
 
-@operation("GET", "/sessions/{id:int}/markers", "sessions:read", shapes.MarkerPage)
-@project_wall.restrict_session
+@operation(
+    "GET", "/sessions/{id:int}/markers", "sessions:read", shapes.MarkerPage, check=require_session
+)
 async def markers(request: Request, query: common_shapes.PageQuery) -> Response:
     """List the markers of a session and their outcomes."""
     here = api_context(request)
     after = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         session = await _session(here, params.number(request))
         found = await marker_results.page(here.db, session.id, limit=query.limit, position=after)
-        seq = await changes.last_seq(here.db)
     return page(
         request, [serialize.marker_result(each) for each in found.items], found.position, seq
     )
 
 
-@operation("GET", "/sessions/{id:int}/searches", "sessions:read", shapes.SessionSearchPage)
-@project_wall.restrict_session
+@operation(
+    "GET",
+    "/sessions/{id:int}/searches",
+    "sessions:read",
+    shapes.SessionSearchPage,
+    check=require_session,
+)
 async def list_searches(request: Request, query: common_shapes.PageQuery) -> Response:
     """List the memory searches of a session."""
     here = api_context(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         session = await _session(here, params.number(request))
         found = await searches.of_session(here.db, session.id)
         some, behind = params.part_of(found, query.cursor, query.limit)
         ids = {MemoryId(hit.memory_id) for each in some for hit in each.hits}
         existing = await memories.by_ids(here.db, sorted(ids))
-        seq = await changes.last_seq(here.db)
     return page(request, [_search(each, existing) for each in some], behind, seq)
 
 
@@ -274,15 +275,15 @@ async def ingest_rest(request: Request, body: common_shapes.Empty) -> Response:
     return versioned(serialize.session(session), 202)
 
 
-@operation("GET", "/sessions/{id:int}/chain", "sessions:read", shapes.ChainOut)
-@project_wall.restrict_session
+@operation(
+    "GET", "/sessions/{id:int}/chain", "sessions:read", shapes.ChainOut, check=require_session
+)
 async def chain(request: Request) -> Response:
     """Read the chain that a session belongs to."""
     here, number = api_context(request), params.number(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         await _session(here, number)
         session_chain = await chains.get_chain(here.db, number)
-        seq = await changes.last_seq(here.db)
     last = session_chain.sessions[-1]
     return answer(
         {
@@ -317,9 +318,8 @@ async def queue(request: Request, query: shapes.RequestQuery) -> Response:
     """List requests for sessions."""
     here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await requests.page(here.db, query.state, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(request, [serialize.request(each) for each in found.items], found.position, seq)
 
 

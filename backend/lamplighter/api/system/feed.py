@@ -44,8 +44,7 @@ class Pings(TypedDict, total=False):
 async def index(request: Request, query: shapes.ChangesQuery) -> Response:
     """List changes after a sequence number."""
     here = api_context(request)
-    async with reading(here.db):
-        seq = await changes.last_seq(here.db)
+    async with changes.snapshot(here.db) as seq:
         if await changes.has_missed(here.db, query.after):
             return answer({"reset": True, "seq": seq})
         found = await changes.list_after(here.db, query.after, limit=query.limit)

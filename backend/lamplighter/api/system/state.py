@@ -7,6 +7,7 @@ from starlette.responses import Response
 from lamplighter import __version__
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
+from lamplighter.api.access.project_wall import require_memory
 from lamplighter.api.clients import agents, hooks
 from lamplighter.api.clients import shapes as clients_shapes
 from lamplighter.api.context import api_context
@@ -18,7 +19,6 @@ from lamplighter.api.system import shapes
 from lamplighter.domain.search import period
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.sessions import approvals
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.driver import Error
@@ -33,10 +33,9 @@ from lamplighter.usecases.sessions.prompts import Hypothesis, parse_focus
 async def supervisor(request: Request, query: common_shapes.NoParameters) -> Response:
     """Read the supervisor status."""
     here = api_context(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         leader = await leases.get(here.db)
         waiting = len(await approvals.waiting_sessions(here.db))
-        seq = await changes.last_seq(here.db)
     state = {**serialize.leader(leader, now=here.now()), "waiting": waiting}
     found = {"version": __version__, "database": here.db.problem, "seq": seq}
     return answer({**state, **found})
@@ -79,16 +78,20 @@ async def context(request: Request, query: context_shapes.ContextQuery) -> Respo
         what_if=what_if,
         against=previews.parse_comparison(query.compare_to),
     )
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await previews.preview_prompt(
             here.db, question, services, usual_budget=here.active.budget, now=now
         )
-        seq = await changes.last_seq(here.db)
     return answer({**found.as_json(whole=query.sections == "all"), "seq": seq})
 
 
-@operation("GET", "/memories/{id:int}/prompt", "context:read", memory_shapes.InclusionOut)
-@project_wall.restrict_memory
+@operation(
+    "GET",
+    "/memories/{id:int}/prompt",
+    "context:read",
+    memory_shapes.InclusionOut,
+    check=require_memory,
+)
 async def inclusion(request: Request, query: memory_shapes.InclusionQuery) -> Response:
     """Read whether the next prompt includes a memory, why, and what would include it."""
     here = api_context(request)
@@ -99,9 +102,8 @@ async def inclusion(request: Request, query: memory_shapes.InclusionQuery) -> Re
         budget=here.active.budget if query.budget is None else query.budget,
         what_if=Hypothesis(without=previews.parse_ids(query.exclude), at=at),
     )
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await explain(here.db, params.number(request), question, here.services, now=now)
-        seq = await changes.last_seq(here.db)
     as_of = {} if at is None else {"as_of": serialize.format_moment(at)}
     return answer({**found.as_json(), **as_of, "seq": seq})
 

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
-from lamplighter.api.access import project_wall
+from lamplighter.api.access.project_wall import require_memory
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
@@ -24,8 +24,13 @@ from lamplighter.usecases.verify.as_json import outcome_as_json, result_as_json
 from lamplighter.usecases.verify.batch import VerificationAccess
 
 
-@operation("GET", "/memories/{id:int}/verification", "memories:read", shapes.MemoryVerificationOut)
-@project_wall.restrict_memory
+@operation(
+    "GET",
+    "/memories/{id:int}/verification",
+    "memories:read",
+    shapes.MemoryVerificationOut,
+    check=require_memory,
+)
 async def show(request: Request) -> Response:
     """Read when and by what a memory was verified."""
     here, number = api_context(request), params.number(request)
@@ -80,10 +85,9 @@ async def index(request: Request, query: shapes.OutcomeQuery) -> Response:
     here = api_context(request)
     state = None if query.state is None else VerdictState(query.state)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         counts = await verifications.count_by_state(here.db)
         found = await verifications.page(here.db, state, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     items = [outcome_as_json(each) for each in found.items]
     return page(request, items, found.position, seq, counts=counts)
 

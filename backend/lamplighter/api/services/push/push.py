@@ -19,7 +19,6 @@ from lamplighter.domain.services.checks.push import (
     parse_signal,
 )
 from lamplighter.formats.serialize import Writer
-from lamplighter.repository import reading
 from lamplighter.repository.services import pushes
 from lamplighter.repository.store import changes
 from lamplighter.usecases.services import push_checks
@@ -80,11 +79,10 @@ async def list_signals(request: Request, query: common_shapes.PageQuery) -> Resp
     here = api_context(request)
     parts, position = request.path_params, params.position(query.cursor)
     service, check = push_checks.find_push_check(here.services(), parts["name"], parts["check"])
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await pushes.page(
             here.db, service.name, check.name, limit=query.limit, position=position
         )
-        seq = await changes.last_seq(here.db)
     items = [_as_json(each) for each in found.items]
     return page(request, items, found.position, seq)
 

@@ -8,7 +8,6 @@ from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.api.services.services import find_service
 from lamplighter.api.services.trends import shapes
-from lamplighter.repository import reading
 from lamplighter.repository.store import changes
 from lamplighter.usecases.services import check_trends
 
@@ -18,9 +17,8 @@ async def read_latency(request: Request, query: shapes.LatencyQuery) -> Response
     """Read latency and failures of a service over a period."""
     here = api_context(request)
     service = find_service(here, request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await check_trends.read_latency(here.db, service, query.period, now=here.now())
-        seq = await changes.last_seq(here.db)
     return answer({**found, "seq": seq})
 
 
@@ -32,7 +30,6 @@ async def list_heartbeats(request: Request, query: shapes.HeartbeatQuery) -> Res
     if query.service is not None:
         only = here.services().find(query.service)
         chosen = [each for each in chosen if each is only]
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await check_trends.read_heartbeats(here.db, chosen, now=here.now())
-        seq = await changes.last_seq(here.db)
     return answer({"services": found, "seq": seq})

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
+from lamplighter.domain.access.access import ADMIN
 
 Handler = Callable[[Request], Awaitable[Response]]
 ParameterHandler = TypeVar("ParameterHandler", bound=Callable[..., Awaitable[Response]])
@@ -32,8 +33,7 @@ class Operation:
     `problems` are its statuses besides those of every route of its kind: 404 with a parameter in
     the path, 412 if it `matches` a version. `scope` None admits everybody. `or_gives` lists the
     other response types. `across` marks a route over all projects: callers that are bound to one
-    project are refused. `person` admits only the login of a person, whatever scopes a token has.
-    `deprecated_path` is an earlier path that still works.
+    project are refused. `deprecated_path` is an earlier path that still works.
     """
 
     method: str
@@ -49,10 +49,14 @@ class Operation:
     problems: tuple[int, ...] = ()
     matches: bool = False
     across: bool = False
-    person: bool = False
     media: str = "application/json"
     deprecated_path: str | None = None
     deprecated: bool = False
+
+    @property
+    def person(self) -> bool:
+        """Whether only the login of a person is admitted, whatever scopes a token has."""
+        return self.scope == ADMIN
 
     def deprecated_alias(self) -> "Operation | None":
         """Return the same route at its earlier path, if it has one."""

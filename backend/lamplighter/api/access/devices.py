@@ -17,7 +17,7 @@ from lamplighter.repository.access import devices as rows
 from lamplighter.usecases.access import devices
 
 
-@operation("GET", "/devices", ADMIN, shapes.DeviceList, problems=(503,), person=True)
+@operation("GET", "/devices", ADMIN, shapes.DeviceList, problems=(503,))
 async def index(request: Request, query: common_shapes.NoParameters) -> Response:
     """List the devices that receive notifications."""
     here = api_context(request)
@@ -25,9 +25,7 @@ async def index(request: Request, query: common_shapes.NoParameters) -> Response
     return answer({"key": here.device_key(), "devices": [serialize.device(each) for each in found]})
 
 
-@operation(
-    "POST", "/devices", ADMIN, shapes.DeviceOut, status=201, problems=(409, 503), person=True
-)
+@operation("POST", "/devices", ADMIN, shapes.DeviceOut, status=201, problems=(409, 503))
 async def subscribe(request: Request, body: shapes.DeviceIn) -> Response:
     """Subscribe this browser to notifications."""
     here, caller = api_context(request), caller_of(request)
@@ -42,7 +40,7 @@ async def subscribe(request: Request, body: shapes.DeviceIn) -> Response:
     return answer(serialize.device(device), 201)
 
 
-@operation("DELETE", "/devices/{id:int}", ADMIN, None, person=True)
+@operation("DELETE", "/devices/{id:int}", ADMIN, None)
 async def remove(request: Request) -> Response:
     """Remove a device: it receives no more notifications."""
     here = api_context(request)

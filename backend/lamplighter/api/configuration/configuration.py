@@ -28,9 +28,7 @@ NEEDED: Final = "Send If-Match with the ETag of the file that you read."
 _ETAG: Final = re.compile(r'(?:W/)?"([^"]*)"')
 
 
-@operation(
-    "GET", "/configuration/services", ADMIN, shapes.ServicesFileOut, problems=(503,), person=True
-)
+@operation("GET", "/configuration/services", ADMIN, shapes.ServicesFileOut, problems=(503,))
 async def read_services(request: Request, query: common_shapes.NoParameters) -> Response:
     """Read services.yaml as its services with their fields."""
     files = configuration_of(request)
@@ -43,7 +41,6 @@ async def read_services(request: Request, query: common_shapes.NoParameters) -> 
     ADMIN,
     shapes.EditPreviewOut,
     problems=(404, 409, 503),
-    person=True,
 )
 async def preview_service(request: Request, body: shapes.ServicePreviewIn) -> Response:
     """Preview an edit of a service: its diff, its mistakes, and a run of its checks."""
@@ -58,7 +55,6 @@ async def preview_service(request: Request, body: shapes.ServicePreviewIn) -> Re
     ADMIN,
     shapes.ServicesFileOut,
     problems=(409, 412, 428, 503),
-    person=True,
 )
 async def save_service(request: Request, body: shapes.ServiceFieldsIn) -> Response:
     """Add or change a service in services.yaml; needs If-Match."""
@@ -73,7 +69,6 @@ async def save_service(request: Request, body: shapes.ServiceFieldsIn) -> Respon
     ADMIN,
     shapes.ServicesFileOut,
     problems=(409, 412, 428, 503),
-    person=True,
 )
 async def remove_service(request: Request) -> Response:
     """Remove a service from services.yaml; needs If-Match."""
@@ -81,12 +76,7 @@ async def remove_service(request: Request) -> Response:
 
 
 @operation(
-    "POST",
-    "/configuration/preview/settings",
-    ADMIN,
-    shapes.EditPreviewOut,
-    problems=(409, 503),
-    person=True,
+    "POST", "/configuration/preview/settings", ADMIN, shapes.EditPreviewOut, problems=(409, 503)
 )
 async def preview_settings(request: Request, body: shapes.SettingValuesIn) -> Response:
     """Preview an edit of the settings file: its diff and its mistakes."""
@@ -95,12 +85,7 @@ async def preview_settings(request: Request, body: shapes.SettingValuesIn) -> Re
 
 
 @operation(
-    "PATCH",
-    "/configuration/settings",
-    ADMIN,
-    shapes.SettingsFileOut,
-    problems=(409, 412, 428, 503),
-    person=True,
+    "PATCH", "/configuration/settings", ADMIN, shapes.SettingsFileOut, problems=(409, 412, 428, 503)
 )
 async def save_settings(request: Request, body: shapes.SettingValuesIn) -> Response:
     """Write settings to the settings file; needs If-Match."""
@@ -113,7 +98,7 @@ async def save_settings(request: Request, body: shapes.SettingValuesIn) -> Respo
     return answer(_settings_file(files, saved), headers=_headers(saved))
 
 
-@operation("GET", "/configuration/changes", ADMIN, shapes.ConfigurationChangesPage, person=True)
+@operation("GET", "/configuration/changes", ADMIN, shapes.ConfigurationChangesPage)
 async def list_changes(request: Request, query: common_shapes.PageQuery) -> Response:
     """List edits made in the app with their diffs, newest first."""
     here = api_context(request)

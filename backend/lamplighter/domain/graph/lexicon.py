@@ -9,18 +9,18 @@ from lamplighter.domain.tables import read_table
 _LINES: Final = read_table(__package__, "words.txt")
 
 
-def _words(name: str) -> frozenset[str]:
+def _word_list(name: str) -> frozenset[str]:
     return frozenset(word for each, words in _LINES if each == name for word in words.split())
 
 
-TOOLS: Final = frozenset(map(fold_name, _words("tool")))
-ORGANIZATIONS: Final = _words("organization")
+TOOLS: Final = frozenset(map(fold_name, _word_list("tool")))
+ORGANIZATIONS: Final = _word_list("organization")
 COMPANY_FORMS: Final = ("ltd", "gmbh", "inc", "llc", "corp", "ag")
 
-PLATFORMS: Final = _words("platform")
+PLATFORMS: Final = _word_list("platform")
 """Platforms of software, which are not projects that a person works on."""
 
-CLASS_NOUNS: Final = {noun: kind for kind in EntityKind for noun in _words(f"noun-{kind}")}
+CLASS_NOUNS: Final = {noun: kind for kind in EntityKind for noun in _word_list(f"noun-{kind}")}
 """Nouns after a name that state its kind: `the checkout service`."""
 
 ALONE: Final = {
@@ -29,7 +29,7 @@ ALONE: Final = {
     "website": EntityKind.PROJECT,
 }
 
-NO_NAMES: Final = _words("no-name")
+NO_NAMES: Final = _word_list("no-name")
 
-GENERIC: Final = _words("generic")
+GENERIC: Final = _word_list("generic")
 """Words that do not form a name with the noun after them: `the whole team`."""

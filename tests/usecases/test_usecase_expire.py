@@ -7,7 +7,7 @@ import pytest
 from examples import NOON
 
 from contexts import context
-from lamplighter.domain.memory.decay import LIFETIMES, expiry
+from lamplighter.domain.memory.decay import LIFETIMES
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, MemoryKind, Source
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, memories
@@ -57,8 +57,6 @@ async def test_episodes_and_dated_memories_expire_at_their_time(
     held = await memories.get(db, memory.id)
     assert held is not None
     assert (held.active, held.inactive_reason) == (not expired, "expired" if expired else None)
-    over = expiry(memory, LIFETIMES)
-    assert (over is not None and over <= now) is expired
     causes = [each.cause for each in (await history.of_memory(db, memory.id, limit=9)).items]
     assert causes == ["expired"] * expired
 

@@ -46,6 +46,16 @@ class ListPage(Struct):
     seq: int
 
 
+def page_of(item: type[Struct], about: str, *, name: str = "") -> type[Struct]:
+    """Return the shape of a page of items, with the name of their shape unless it has another."""
+    return defstruct(
+        name or f"{item.__name__.removesuffix('Out')}Page",
+        [("items", list[item])],  # type: ignore[valid-type]
+        bases=(ListPage,),
+        namespace={"__doc__": about, "__module__": item.__module__},
+    )
+
+
 class Empty(Struct):
     """An empty object."""
 

@@ -24,7 +24,6 @@ from lamplighter.api.access import login_page
 from lamplighter.api.access.callers import Callers
 from lamplighter.api.agentops import errors as agentops_errors
 from lamplighter.api.agentops import routes as agentops
-from lamplighter.api.agentops.contract import AgentOpsOperation
 from lamplighter.api.context import ApiContext
 from lamplighter.api.op import Operation
 from lamplighter.api.responses import problem
@@ -160,7 +159,7 @@ HTTPS_HEADERS: Final = {**HEADERS, "Strict-Transport-Security": "max-age=3153600
 """Sent over HTTPS: the browser then refuses this name over HTTP for a year."""
 
 AccessCheck = Callable[[Scope, Headers], Awaitable[Response | None]]
-Operations = Mapping[str, Operation] | Mapping[str, AgentOpsOperation]
+Operations = Mapping[str, Operation]
 
 
 class Guard:
@@ -329,9 +328,7 @@ def _check_scope(scope: Scope, ops: Operations | None, caller: Caller) -> Respon
                 f"{', '.join(caller.scopes)}."
             )
             return problem(403, detail)
-        if isinstance(op, Operation):
-            return _check_kind(op, caller)
-        return None
+        return None if op is None else _check_kind(op, caller)
     if method not in PAGE_METHODS and not _is_api_path(path):
         detail = "This path serves the app and accepts only GET and HEAD. Send changes to the API."
         return problem(405, detail, headers={"Allow": ", ".join(PAGE_METHODS)})

@@ -125,6 +125,8 @@ def _responses(op: Operation) -> dict[str, Any]:
     statuses = {403, 503, *op.problems}
     statuses |= {507} if op.method != "GET" else set()
     statuses |= set() if op.scope is None else {401}
+    statuses |= {404} if "{" in op.path else set()
+    statuses |= {412} if op.matches else set()
     if op.query:
         statuses.add(414)
     if op.query or op.body:

@@ -21,45 +21,30 @@ gc.set_threshold(10_000, 20, 20)
 M_ARENA_MAX: Final = -8
 """A parameter of glibc's `mallopt`, as malloc.h numbers it."""
 
-MODULES: Final = {
-    "login": "access",
-    "token": "access",
-    "reviews": "reviews",
-    "verify": "reviews",
-    "memory-check": "reviews",
+_COMMANDS: Final = {
+    "access": "login token",
+    "reviews": "reviews verify memory-check",
     "approvals": "approvals",
-    "checks": "services",
-    "incidents": "services.incidents",
-    "replay": "services.incidents",
-    "status": "services.incidents",
-    "services": "services.declared",
-    "run": "services.activity",
-    "sessions": "services.activity",
-    "events": "services.activity",
-    "halt": "halt",
-    "resume": "halt",
-    "notify": "halt",
-    "backup": "backup",
-    "restore": "backup",
-    "context": "context",
-    "audit": "context",
+    "services": "checks",
+    "services.incidents": "incidents replay status",
+    "services.declared": "services",
+    "services.activity": "run sessions events",
+    "halt": "halt resume notify",
+    "backup": "backup restore",
+    "context": "context audit",
     "search": "search",
-    "graph": "graph",
-    "why": "graph",
+    "graph": "graph why",
     "memory": "memory",
-    "organize": "upkeep",
+    "upkeep": "organize vectors",
     "health": "health",
     "notebook": "notebook",
     "revoke": "revoke",
-    "plan": "directory",
-    "apply": "directory",
-    "lint": "directory",
-    "vectors": "upkeep",
-    "memory-service": "agents",
-    "mcp": "agents",
-    "hook": "agents",
-    "export": "transfer",
-    "import": "transfer",
+    "directory": "plan apply lint",
+    "agents": "memory-service mcp hook",
+    "transfer": "export import",
+}
+MODULES: Final = {
+    command: module for module, commands in _COMMANDS.items() for command in commands.split()
 }
 """Which module of this package each command is in: only that one is loaded to run it."""
 

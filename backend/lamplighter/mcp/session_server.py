@@ -10,25 +10,17 @@ import hmac
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from lamplighter.engines import ToolEndpoint
-from lamplighter.mcp.types import OfferedTool, ToolAnswer, ToolSet
+from lamplighter.usecases.sessions.toolbox import Tool, ToolOutput, ToolSet
 
 if TYPE_CHECKING:  # slow import: 1 s, and most supervisors never need it
     from lamplighter.mcp.http_server import SessionHttpServer
 
 TOKEN_BYTES: Final = 32
-
-
-@dataclass(frozen=True, slots=True)
-class SessionEnded:
-    """The answer when a session ends before its tool call."""
-
-    text: str = "The session has ended."
-    is_error: bool = True
-    structured: None = None
+ENDED: Final = ToolOutput(text="The session has ended.", is_error=True)
+"""The answer when a session ends before its tool call."""
 
 
 class SessionClient:
@@ -37,27 +29,27 @@ class SessionClient:
     def __init__(self, toolbox: ToolSet, token: str) -> None:
         self.toolbox = toolbox
         self._token = token.encode()
-        self._using: set[asyncio.Task[ToolAnswer]] = set()
+        self._using: set[asyncio.Task[ToolOutput]] = set()
 
     def shows(self, token: bytes) -> bool:
         """Whether this is the token of the session."""
         return hmac.compare_digest(self._token, token)
 
     @property
-    def tools(self) -> Sequence[OfferedTool]:
+    def tools(self) -> Sequence[Tool]:
         """The tools of the session."""
         return self.toolbox.tools
 
-    async def use(self, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+    async def use(self, name: str, arguments: Mapping[str, Any]) -> ToolOutput:
         """Use a tool, unless the session ends before it answers."""
-        task = asyncio.create_task(_call_tool(self.toolbox, name, arguments))
+        task = asyncio.create_task(self.toolbox.use(name, arguments))
         self._using.add(task)
         try:
             await asyncio.wait({task})
         finally:
             task.cancel()
             self._using.discard(task)
-        return SessionEnded() if task.cancelled() else task.result()
+        return ENDED if task.cancelled() else task.result()
 
     async def leave(self) -> None:
         """End the tools in use."""
@@ -111,7 +103,3 @@ class SessionServer:
         from lamplighter.mcp.http_server import SessionHttpServer
 
         return SessionHttpServer(self.guest)
-
-
-async def _call_tool(toolbox: ToolSet, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
-    return await toolbox.use(name, arguments)

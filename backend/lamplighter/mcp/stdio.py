@@ -22,8 +22,8 @@ from lamplighter.formats.tools.definition import TOOL_SECONDS
 from lamplighter.mcp.client_context import ClientContext
 from lamplighter.mcp.instructions import INSTRUCTIONS
 from lamplighter.mcp.tools import tools_of
-from lamplighter.mcp.types import ToolSet
 from lamplighter.mcp.wire import Context, server
+from lamplighter.usecases.sessions.toolbox import ToolSet
 
 if TYPE_CHECKING:
     from mcp.shared._stream_protocols import ReadStream, WriteStream

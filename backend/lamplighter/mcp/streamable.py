@@ -10,8 +10,8 @@ from starlette.types import Receive, Scope, Send
 from lamplighter.mcp.client_context import ClientContext
 from lamplighter.mcp.instructions import INSTRUCTIONS
 from lamplighter.mcp.tools import tools_of
-from lamplighter.mcp.types import ToolSet
 from lamplighter.mcp.wire import Context, server
+from lamplighter.usecases.sessions.toolbox import ToolSet
 
 QUESTION_BYTES: Final = 768 * 1024
 """Larger than the longest memory in any script, smaller than the guard's limit."""

@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 from lamplighter import __version__
 from lamplighter.domain.errors import LamplighterError
-from lamplighter.mcp.types import OfferedTool, ToolAnswer, ToolSet
+from lamplighter.usecases.sessions.toolbox import Tool, ToolOutput, ToolSet
 
 NAME: Final = "lamplighter"
 VALUES_KEY: Final = "lamplighter/found"
@@ -66,7 +66,7 @@ def server(
     )
 
 
-def _offer(offered: OfferedTool) -> types.Tool:
+def _offer(offered: Tool) -> types.Tool:
     hints = asdict(offered.hints)
     return types.Tool(
         name=offered.name,
@@ -77,7 +77,7 @@ def _offer(offered: OfferedTool) -> types.Tool:
     )
 
 
-def _answer(answer: ToolAnswer, *, values: bool) -> types.CallToolResult:
+def _answer(answer: ToolOutput, *, values: bool) -> types.CallToolResult:
     found = None if answer.structured is None else dict(answer.structured)
     return _result(answer.text, is_error=answer.is_error, structured=found, values=values)
 

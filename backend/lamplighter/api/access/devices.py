@@ -17,42 +17,21 @@ from lamplighter.repository.access import devices as rows
 from lamplighter.usecases.access import devices
 
 
-@operation(
-    "GET",
-    "/devices",
-    ADMIN,
-    shapes.DeviceList,
-    query=common_shapes.NoParameters,
-    problems=(503,),
-    person=True,
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/devices", ADMIN, shapes.DeviceList, problems=(503,))
+async def index(request: Request, query: common_shapes.NoParameters) -> Response:
     """List the devices that receive notifications."""
     here = api_context(request)
-    params.query(request, common_shapes.NoParameters)
     found = await rows.list_all(here.db)
     return answer({"key": here.device_key(), "devices": [serialize.device(each) for each in found]})
 
 
-@operation(
-    "POST",
-    "/devices",
-    ADMIN,
-    shapes.DeviceOut,
-    status=201,
-    body=shapes.DeviceIn,
-    problems=(409, 503),
-    person=True,
-)
-async def subscribe(request: Request) -> Response:
+@operation("POST", "/devices", ADMIN, shapes.DeviceOut, status=201, problems=(409, 503))
+async def subscribe(request: Request, body: shapes.DeviceIn) -> Response:
     """Subscribe this browser to notifications."""
     here, caller = api_context(request), caller_of(request)
-    given = await params.body(request, shapes.DeviceIn)
     device = await devices.subscribe(
         here.db,
-        subscription=Subscription(
-            given.endpoint, given.keys.p256dh, given.keys.auth, given.replaces
-        ),
+        subscription=Subscription(body.endpoint, body.keys.p256dh, body.keys.auth, body.replaces),
         key=here.device_key(),
         name=describe_browser(request.headers.get("user-agent", "")),
         login_id=caller.id,
@@ -61,7 +40,7 @@ async def subscribe(request: Request) -> Response:
     return answer(serialize.device(device), 201)
 
 
-@operation("DELETE", "/devices/{id:int}", ADMIN, None, status=204, problems=(404,), person=True)
+@operation("DELETE", "/devices/{id:int}", ADMIN, None)
 async def remove(request: Request) -> Response:
     """Remove a device: it receives no more notifications."""
     here = api_context(request)

@@ -49,7 +49,7 @@ async def show_identity(request: Request) -> Response:
     return answer({"kind": caller.kind, "name": caller.name, "scopes": list(caller.scopes)})
 
 
-@operation("DELETE", "/login", ANY, None, status=204, problems=(409,))
+@operation("DELETE", "/login", ANY, None, problems=(409,))
 async def log_out(request: Request) -> Response:
     """Log out."""
     here, caller = api_context(request), caller_of(request)

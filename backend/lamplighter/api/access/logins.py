@@ -15,11 +15,10 @@ from lamplighter.repository.access import logins
 from lamplighter.usecases.access import logins as usecase
 
 
-@operation("GET", "/logins", "tokens:read", shapes.LoginList, query=common_shapes.NoParameters)
-async def index(request: Request) -> Response:
+@operation("GET", "/logins", "tokens:read", shapes.LoginList)
+async def index(request: Request, query: common_shapes.NoParameters) -> Response:
     """List the active logins."""
     here, own = api_context(request), _own(request)
-    params.query(request, common_shapes.NoParameters)
     found = await logins.list_active(here.db, now=here.now())
     return answer({"logins": [{"own": each.id == own, **serialize_login(each)} for each in found]})
 
@@ -33,14 +32,7 @@ async def end_others(request: Request) -> Response:
     return answer({"ended": ended})
 
 
-@operation(
-    "DELETE",
-    "/logins/{id:int}",
-    "tokens:write",
-    None,
-    status=204,
-    problems=(404,),
-)
+@operation("DELETE", "/logins/{id:int}", "tokens:write", None)
 async def end(request: Request) -> Response:
     """End a login."""
     here = api_context(request)

@@ -3,11 +3,7 @@
 All other callers are persons, or programs that a person trusts with every project.
 """
 
-from collections.abc import Awaitable, Callable
-from functools import wraps
-
 from starlette.requests import Request
-from starlette.responses import Response
 
 from lamplighter.api import params
 from lamplighter.api.access.callers import caller_of
@@ -18,8 +14,6 @@ from lamplighter.domain.text import normalize_project
 from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.access import project_wall
-
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 async def project_bound(request: Request) -> str | None:
@@ -40,29 +34,17 @@ async def readable_memories(request: Request) -> MemoryFilter | None:
     return MemoryFilter(finds=await project_bound(request))
 
 
-def restrict_memory(handler: Handler) -> Handler:
-    """Answer only of a memory that the caller finds; raises NotFound."""
-
-    @wraps(handler)
-    async def walled(request: Request) -> Response:
-        project = await project_bound(request)
-        if project is not None:
-            await project_wall.get_visible(api_context(request).db, project, params.number(request))
-        return await handler(request)
-
-    return walled
+async def require_memory(request: Request) -> None:
+    """Raise NotFound for a memory that the caller does not find."""
+    project = await project_bound(request)
+    if project is not None:
+        await project_wall.get_visible(api_context(request).db, project, params.number(request))
 
 
-def restrict_session(handler: Handler) -> Handler:
-    """Answer only of a session of the caller's project; raises NotFound."""
-
-    @wraps(handler)
-    async def walled(request: Request) -> Response:
-        project, number = await project_bound(request), params.number(request)
-        if project is not None:
-            existing = await sessions.get(api_context(request).db, number)
-            if existing is None or existing.project != project:
-                raise NotFound(f"Session {number} not found.")
-        return await handler(request)
-
-    return walled
+async def require_session(request: Request) -> None:
+    """Raise NotFound for a session that is not of the caller's project."""
+    project, number = await project_bound(request), params.number(request)
+    if project is not None:
+        existing = await sessions.get(api_context(request).db, number)
+        if existing is None or existing.project != project:
+            raise NotFound(f"Session {number} not found.")

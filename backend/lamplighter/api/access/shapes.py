@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import ListPage, Name, public_shape
+from lamplighter.api.common_shapes import Name, page_of, public_shape
 from lamplighter.domain.access.access import MAX_DAYS, MAX_NAME_CHARS, Device, Login, Token
 from lamplighter.domain.access.device import MAX_ENDPOINT_CHARS, MAX_KEY_CHARS
 
@@ -22,10 +22,7 @@ class TokenOut(Struct):
     """A token, without its secret."""
 
 
-class TokenPage(ListPage):
-    """A page of tokens, newest first."""
-
-    items: list[TokenOut]
+TokenPage = page_of(TokenOut, "A page of tokens, newest first.")
 
 
 class TokenIn(Struct):

@@ -18,20 +18,18 @@ from lamplighter.domain.access.access import covers, validate_scopes, validate_t
 from lamplighter.domain.clients.agent import validate_agent_name
 from lamplighter.domain.errors import InvalidField, collect_errors
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.access import tokens
 from lamplighter.repository.store import changes
 from lamplighter.usecases.access import access
 
 
-@operation("GET", "/tokens", "tokens:read", shapes.TokenPage, query=common_shapes.PageQuery)
-async def index(request: Request) -> Response:
+@operation("GET", "/tokens", "tokens:read", shapes.TokenPage)
+async def index(request: Request, query: common_shapes.PageQuery) -> Response:
     """List tokens."""
-    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await tokens.page(here.db, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(request, [serialize.token(token) for token in found.items], found.position, seq)
 
 
@@ -55,7 +53,7 @@ async def create(request: Request) -> Response:
     return answer({**serialize.token(token), "token": words}, 201)
 
 
-@operation("DELETE", "/tokens/{id:int}", "tokens:write", None, status=204, problems=(404,))
+@operation("DELETE", "/tokens/{id:int}", "tokens:write", None)
 async def revoke(request: Request) -> Response:
     """Revoke a token."""
     here = api_context(request)

@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from lamplighter.api.access.callers import caller_of
 from lamplighter.api.context import service_context
-from lamplighter.api.op import Handler, first_paragraph
+from lamplighter.api.op import Handler, Operation, first_paragraph
 from lamplighter.domain.clients.agent import Agent, require_local
 from lamplighter.domain.clients.agent import find_agent as named
 from lamplighter.domain.sessions.session import MANUAL_SAVE_PREFIX, Session
@@ -26,27 +26,17 @@ WRITE: Final = "knowledge:write"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentOpsOperation:
+class AgentOpsOperation(Operation):
     """An operation of this contract; `needs` lists the fields that the strict mount requires.
 
     `is_list` states that the response is a list of `gives`. Where the responses of the two mounts
     differ, `gives_lenient` is the response of the lenient mount.
     """
 
-    method: str
-    path: str
-    scope: str | None
-    ask: Handler
-    about: str
-    gives: Any
-    status: int = 200
     is_list: bool = False
-    gives_lenient: Any = None
+    gives_lenient: type[msgspec.Struct] | None = None
     status_lenient: int | None = None
-    body: type[msgspec.Struct] | None = None
-    query: type[msgspec.Struct] | None = None
     needs: tuple[str, ...] = ()
-    problems: tuple[int, ...] = ()
 
 
 _DECLARED: dict[str, list[AgentOpsOperation]] = {}

@@ -19,7 +19,6 @@ from lamplighter.domain.sessions.context import Placement
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import normalize_project
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.store import changes
 from lamplighter.usecases.clients import agent_context as contexts
 from lamplighter.usecases.clients.agent_context import AgentStatus, ContextBlock, list_agents
@@ -27,13 +26,12 @@ from lamplighter.usecases.clients.agent_context import AgentStatus, ContextBlock
 PROJECT = "default"
 
 
-@operation("GET", "/agents", "settings:read", shapes.AgentPage, query=common_shapes.PageQuery)
-async def index(request: Request) -> Response:
+@operation("GET", "/agents", "settings:read", shapes.AgentPage)
+async def index(request: Request, query: common_shapes.PageQuery) -> Response:
     """List agents with their settings and activity."""
-    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
-    async with reading(here.db):
+    here = api_context(request)
+    async with changes.snapshot(here.db) as seq:
         found = await list_agents(here.db, here.active.agents)
-        seq = await changes.last_seq(here.db)
     some, behind = params.part_of(found, query.cursor, query.limit)
     return page(request, [_agent_out(each, here.redact) for each in some], behind, seq)
 

@@ -27,7 +27,6 @@ from lamplighter.domain.errors import Invalid, InvalidField, NotFound
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import PROJECT_CHARS, normalize_project, one_line
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.clients import client_sessions
 from lamplighter.repository.store import changes
 from lamplighter.usecases.clients import interactive
@@ -73,7 +72,7 @@ REFUSED_FOR_SESSIONS: Final = (
 )
 
 
-@operation("POST", "/hooks/{event}", "knowledge:write", shapes.HookAnswer, problems=(400, 404))
+@operation("POST", "/hooks/{event}", "knowledge:write", shapes.HookAnswer, problems=(400,))
 async def receive(request: Request) -> Response:
     """Receive a hook event of an interactive session and return context."""
     here, caller, event = api_context(request), caller_of(request), request.path_params["event"]
@@ -120,10 +119,9 @@ async def context(request: Request, query: context_shapes.ContextQuery) -> Respo
     limits = here.active.profile
     if query.budget is not None:
         limits = replace(limits, budget=min(query.budget, limits.budget))
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         recent = await last_digests(here.db, project) if agent.auto_summarize else []
         block = await start_block(here.db, project, limits, recent, now=here.now())
-        seq = await changes.last_seq(here.db)
     about = {"profile": "project", "project": project, "text": block.text, "tokens": block.tokens}
     items = [
         {"position": each.position, "line": each.line, "memory": serialize.memory(each.memory)}

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from lamplighter.api.common_shapes import ListPage
+from lamplighter.api.common_shapes import page_of
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.domain.search.search import SearchMethod
 
@@ -28,10 +28,7 @@ class AgentOut(Struct):
     saved: int
 
 
-class AgentPage(ListPage):
-    """A page of agents, declared agents first."""
-
-    items: list[AgentOut]
+AgentPage = page_of(AgentOut, "A page of agents, declared agents first.")
 
 
 class ContextSessionOut(Struct):

@@ -28,18 +28,9 @@ NEEDED: Final = "Send If-Match with the ETag of the file that you read."
 _ETAG: Final = re.compile(r'(?:W/)?"([^"]*)"')
 
 
-@operation(
-    "GET",
-    "/configuration/services",
-    ADMIN,
-    shapes.ServicesFileOut,
-    query=common_shapes.NoParameters,
-    problems=(503,),
-    person=True,
-)
-async def read_services(request: Request) -> Response:
+@operation("GET", "/configuration/services", ADMIN, shapes.ServicesFileOut, problems=(503,))
+async def read_services(request: Request, query: common_shapes.NoParameters) -> Response:
     """Read services.yaml as its services with their fields."""
-    params.query(request, common_shapes.NoParameters)
     files = configuration_of(request)
     return await _services_out(files, await services.read(files))
 
@@ -49,13 +40,10 @@ async def read_services(request: Request) -> Response:
     "/configuration/preview/services",
     ADMIN,
     shapes.EditPreviewOut,
-    body=shapes.ServicePreviewIn,
     problems=(404, 409, 503),
-    person=True,
 )
-async def preview_service(request: Request) -> Response:
+async def preview_service(request: Request, body: shapes.ServicePreviewIn) -> Response:
     """Preview an edit of a service: its diff, its mistakes, and a run of its checks."""
-    body = await params.body(request, shapes.ServicePreviewIn)
     edit = ServiceEdit(name=body.name, fields=body.fields, new=body.new, programs=body.programs)
     here, files = api_context(request), configuration_of(request)
     return _preview_out(await services.preview(here, files, edit, test=body.test))
@@ -66,13 +54,10 @@ async def preview_service(request: Request) -> Response:
     "/configuration/services/{name}",
     ADMIN,
     shapes.ServicesFileOut,
-    body=shapes.ServiceFieldsIn,
-    problems=(404, 409, 412, 428, 503),
-    person=True,
+    problems=(409, 412, 428, 503),
 )
-async def save_service(request: Request) -> Response:
+async def save_service(request: Request, body: shapes.ServiceFieldsIn) -> Response:
     """Add or change a service in services.yaml; needs If-Match."""
-    body = await params.body(request, shapes.ServiceFieldsIn)
     name = request.path_params["name"]
     edit = ServiceEdit(name=name, fields=body.fields, new=body.new, programs=body.programs)
     return await _save(request, edit)
@@ -83,8 +68,7 @@ async def save_service(request: Request) -> Response:
     "/configuration/services/{name}",
     ADMIN,
     shapes.ServicesFileOut,
-    problems=(404, 409, 412, 428, 503),
-    person=True,
+    problems=(409, 412, 428, 503),
 )
 async def remove_service(request: Request) -> Response:
     """Remove a service from services.yaml; needs If-Match."""
@@ -92,33 +76,19 @@ async def remove_service(request: Request) -> Response:
 
 
 @operation(
-    "POST",
-    "/configuration/preview/settings",
-    ADMIN,
-    shapes.EditPreviewOut,
-    body=shapes.SettingValuesIn,
-    problems=(409, 503),
-    person=True,
+    "POST", "/configuration/preview/settings", ADMIN, shapes.EditPreviewOut, problems=(409, 503)
 )
-async def preview_settings(request: Request) -> Response:
+async def preview_settings(request: Request, body: shapes.SettingValuesIn) -> Response:
     """Preview an edit of the settings file: its diff and its mistakes."""
-    body = await params.body(request, shapes.SettingValuesIn)
     here, files = api_context(request), configuration_of(request)
     return _preview_out(await settings.preview(here, files, body.values))
 
 
 @operation(
-    "PATCH",
-    "/configuration/settings",
-    ADMIN,
-    shapes.SettingsFileOut,
-    body=shapes.SettingValuesIn,
-    problems=(409, 412, 428, 503),
-    person=True,
+    "PATCH", "/configuration/settings", ADMIN, shapes.SettingsFileOut, problems=(409, 412, 428, 503)
 )
-async def save_settings(request: Request) -> Response:
+async def save_settings(request: Request, body: shapes.SettingValuesIn) -> Response:
     """Write settings to the settings file; needs If-Match."""
-    body = await params.body(request, shapes.SettingValuesIn)
     here, files, etag = api_context(request), configuration_of(request), if_match(request)
     by = actor_name(caller_of(request))
     try:
@@ -128,17 +98,10 @@ async def save_settings(request: Request) -> Response:
     return answer(_settings_file(files, saved), headers=_headers(saved))
 
 
-@operation(
-    "GET",
-    "/configuration/changes",
-    ADMIN,
-    shapes.ConfigurationChangesPage,
-    query=common_shapes.PageQuery,
-    person=True,
-)
-async def list_changes(request: Request) -> Response:
+@operation("GET", "/configuration/changes", ADMIN, shapes.ConfigurationChangesPage)
+async def list_changes(request: Request, query: common_shapes.PageQuery) -> Response:
     """List edits made in the app with their diffs, newest first."""
-    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
     result = await changes.history(
         here, configuration_of(request), limit=query.limit, position=position

@@ -28,10 +28,10 @@ from lamplighter.usecases.graph.view import EntityCase
 _STATES: Final = {"current": True, "past": False, "all": None}
 
 
-@operation("GET", "/entities", "memories:read", shapes.EntityPage, query=shapes.EntityQuery)
-async def list_entities(request: Request) -> Response:
+@operation("GET", "/entities", "memories:read", shapes.EntityPage)
+async def list_entities(request: Request, query: shapes.EntityQuery) -> Response:
     """List entities of the knowledge graph."""
-    query, reach = params.query(request, shapes.EntityQuery), await _reach(request)
+    reach = await _reach(request)
     selection = EntityFilter(
         q=query.q,
         kind=query.kind,
@@ -49,26 +49,16 @@ async def list_entities(request: Request) -> Response:
     return await _list(request, query, entities, selection, rows)
 
 
-@operation(
-    "POST",
-    "/entities",
-    "memories:write",
-    shapes.EntityOut,
-    status=201,
-    body=shapes.EntityIn,
-    problems=(409,),
-    across=True,
-)
-async def create_entity(request: Request) -> Response:
+@operation("POST", "/entities", "memories:write", shapes.EntityOut, status=201, problems=(409,))
+async def create_entity(request: Request, body: shapes.EntityIn) -> Response:
     """Create an entity."""
-    given = await params.body(request, shapes.EntityIn)
-    wanted = EntityEdit(name=given.name, properties=given.properties or None, aliases=given.aliases)
-    made = await edit.create_entity(api_context(request), given.project, given.kind, wanted)
+    wanted = EntityEdit(name=body.name, properties=body.properties or None, aliases=body.aliases)
+    made = await edit.create_entity(api_context(request), body.project, body.kind, wanted)
     location = f"/api/v1/entities/{made.id}"
     return versioned(serialize.entity(made), 201, Location=location)
 
 
-@operation("GET", "/entities/{id:int}", "memories:read", shapes.EntityCaseOut, problems=(404,))
+@operation("GET", "/entities/{id:int}", "memories:read", shapes.EntityCaseOut)
 async def show_entity(request: Request) -> Response:
     """Read an entity with its neighbors and evidence."""
     here, number = api_context(request), params.number(request)
@@ -80,36 +70,19 @@ async def show_entity(request: Request) -> Response:
 
 
 @operation(
-    "PATCH",
-    "/entities/{id:int}",
-    "memories:write",
-    shapes.EntityOut,
-    body=shapes.EntityEditIn,
-    problems=(404, 409, 412),
-    matches=True,
-    across=True,
+    "PATCH", "/entities/{id:int}", "memories:write", shapes.EntityOut, problems=(409,), matches=True
 )
-async def edit_entity(request: Request) -> Response:
+async def edit_entity(request: Request, body: shapes.EntityEditIn) -> Response:
     """Change an entity or add names."""
     here, number = api_context(request), params.number(request)
-    given = await params.body(request, shapes.EntityEditIn)
     wanted = EntityEdit(
-        name=given.name, kind=given.kind, properties=given.properties, aliases=given.aliases
+        name=body.name, kind=body.kind, properties=body.properties, aliases=body.aliases
     )
     changed = await edit.edit_entity(here, number, wanted, version=params.version(request, number))
     return versioned(serialize.entity(changed))
 
 
-@operation(
-    "DELETE",
-    "/entities/{id:int}",
-    "memories:write",
-    None,
-    status=204,
-    problems=(404, 409, 412),
-    matches=True,
-    across=True,
-)
+@operation("DELETE", "/entities/{id:int}", "memories:write", None, problems=(409,), matches=True)
 async def delete_entity(request: Request) -> Response:
     """Delete an entity and its relationships."""
     number = params.number(request)
@@ -123,17 +96,14 @@ async def delete_entity(request: Request) -> Response:
     "/entities/{id:int}/merge",
     "memories:write",
     shapes.EntityOut,
-    body=shapes.MergeIn,
-    problems=(404, 409, 412),
+    problems=(409,),
     matches=True,
-    across=True,
 )
-async def merge(request: Request) -> Response:
+async def merge(request: Request, body: shapes.MergeIn) -> Response:
     """Merge an entity into another one."""
     here, number = api_context(request), params.number(request)
-    given = await params.body(request, shapes.MergeIn)
     version = params.version(request, number)
-    kept = await edit.merge(here, number, given.into, version=version)
+    kept = await edit.merge(here, number, body.into, version=version)
     return versioned(serialize.entity(kept))
 
 
@@ -142,9 +112,8 @@ async def merge(request: Request) -> Response:
     "/entities/{id:int}/merge",
     "memories:write",
     shapes.EntityOut,
-    problems=(404, 409, 412),
+    problems=(409,),
     matches=True,
-    across=True,
 )
 async def unmerge(request: Request) -> Response:
     """Unmerge an entity."""
@@ -153,16 +122,9 @@ async def unmerge(request: Request) -> Response:
     return versioned(serialize.entity(await edit.unmerge(here, number, version=version)))
 
 
-@operation(
-    "GET",
-    "/relationships",
-    "memories:read",
-    shapes.RelationshipPage,
-    query=shapes.RelationshipQuery,
-)
-async def list_relationships(request: Request) -> Response:
+@operation("GET", "/relationships", "memories:read", shapes.RelationshipPage)
+async def list_relationships(request: Request, query: shapes.RelationshipQuery) -> Response:
     """List relationships of the knowledge graph."""
-    query = params.query(request, shapes.RelationshipQuery)
     selection = RelationshipFilter(
         kind=query.kind,
         entity=query.entity,
@@ -186,11 +148,10 @@ async def _list(
 ) -> Response:
     """Answer with one page of a selection from `table`, entities or relationships."""
     here, position = api_context(request), params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         result = await table.page(here.db, selection, limit=query.limit, position=position)
         items = await rows(here.db, result.items)
         total = await table.count(here.db, selection)
-        seq = await changes.last_seq(here.db)
     return page(request, items, result.position, seq, total=total)
 
 
@@ -200,23 +161,18 @@ async def _list(
     "memories:write",
     shapes.RelationshipOut,
     status=201,
-    body=shapes.RelationshipIn,
     problems=(404, 409),
-    across=True,
 )
-async def create_relationship(request: Request) -> Response:
+async def create_relationship(request: Request, body: shapes.RelationshipIn) -> Response:
     """Create a relationship."""
-    given = await params.body(request, shapes.RelationshipIn)
-    wanted = RelationshipEdit(properties=given.properties, confidence=given.confidence)
-    ends = (given.source_id, given.target_id)
-    made = await edit.create_relationship(api_context(request), ends, given.kind, wanted)
+    wanted = RelationshipEdit(properties=body.properties, confidence=body.confidence)
+    ends = (body.source_id, body.target_id)
+    made = await edit.create_relationship(api_context(request), ends, body.kind, wanted)
     location = f"/api/v1/relationships/{made.id}"
     return versioned(serialize.relationship(made), 201, Location=location)
 
 
-@operation(
-    "GET", "/relationships/{id:int}", "memories:read", shapes.RelationshipOut, problems=(404,)
-)
+@operation("GET", "/relationships/{id:int}", "memories:read", shapes.RelationshipOut)
 async def show_relationship(request: Request) -> Response:
     """Read a relationship."""
     here, number = api_context(request), params.number(request)
@@ -229,17 +185,14 @@ async def show_relationship(request: Request) -> Response:
     "/relationships/{id:int}",
     "memories:write",
     shapes.RelationshipOut,
-    body=shapes.RelationshipEditIn,
-    problems=(404, 409, 412),
+    problems=(409,),
     matches=True,
-    across=True,
 )
-async def edit_relationship(request: Request) -> Response:
+async def edit_relationship(request: Request, body: shapes.RelationshipEditIn) -> Response:
     """Change or end a relationship."""
     here, number = api_context(request), params.number(request)
-    given = await params.body(request, shapes.RelationshipEditIn)
     wanted = RelationshipEdit(
-        properties=given.properties, confidence=given.confidence, valid=given.valid
+        properties=body.properties, confidence=body.confidence, valid=body.valid
     )
     version = params.version(request, number)
     changed = await edit.edit_relationship(here, number, wanted, version=version)
@@ -247,14 +200,7 @@ async def edit_relationship(request: Request) -> Response:
 
 
 @operation(
-    "DELETE",
-    "/relationships/{id:int}",
-    "memories:write",
-    None,
-    status=204,
-    problems=(404, 409, 412),
-    matches=True,
-    across=True,
+    "DELETE", "/relationships/{id:int}", "memories:write", None, problems=(409,), matches=True
 )
 async def delete_relationship(request: Request) -> Response:
     """Delete a relationship."""
@@ -264,21 +210,18 @@ async def delete_relationship(request: Request) -> Response:
     return Response(status_code=204)
 
 
-@operation(
-    "GET", "/graph", "memories:read", shapes.GraphOut, query=shapes.GraphQuery, problems=(404, 409)
-)
-async def graph(request: Request) -> Response:
+@operation("GET", "/graph", "memories:read", shapes.GraphOut, problems=(404, 409))
+async def graph(request: Request, query: shapes.GraphQuery) -> Response:
     """Read the entities and relationships around an entity."""
-    here, query = api_context(request), params.query(request, shapes.GraphQuery)
+    here = api_context(request)
     reach = await _reach(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         center = await view.find_entity(
             here.db, query.center, project=_project(query.project), reach=reach
         )
         graph_view = await view.graph_around(
             here.db, center, reach, depth=query.depth, limit=query.limit
         )
-        seq = await changes.last_seq(here.db)
     nodes = [
         {**serialize.entity(each), "depth": graph_view.depths[each.id]} for each in graph_view.nodes
     ]
@@ -288,15 +231,15 @@ async def graph(request: Request) -> Response:
     )
 
 
-@operation("GET", "/why", "memories:read", shapes.DecisionsOut, query=shapes.WhyQuery)
-async def why(request: Request) -> Response:
+@operation("GET", "/why", "memories:read", shapes.DecisionsOut)
+async def why(request: Request, query: shapes.WhyQuery) -> Response:
     """Find out why something was decided."""
-    here, wanted = api_context(request), params.query(request, shapes.WhyQuery)
+    here = api_context(request)
     reach = await _reach(request)
-    found = await view.why(here.db, wanted.q, project=_project(wanted.project), reach=reach)
+    found = await view.why(here.db, query.q, project=_project(query.project), reach=reach)
     decisions = [each.as_json() for each in found]
     seq = await changes.last_seq(here.db)
-    return answer({"question": wanted.q, "decisions": decisions, "seq": seq})
+    return answer({"question": query.q, "decisions": decisions, "seq": seq})
 
 
 def entity_case_out(case: EntityCase) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import common_shapes, params
+from lamplighter.api import common_shapes
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.health import shapes
 from lamplighter.api.op import operation
@@ -17,32 +17,18 @@ from lamplighter.repository.store import changes
 from lamplighter.usecases.health import measure as health
 
 
-@operation(
-    "GET",
-    "/memory-health",
-    "memories:read",
-    shapes.MemoryHealthOut,
-    query=common_shapes.NoParameters,
-    across=True,
-)
-async def show(request: Request) -> Response:
+@operation("GET", "/memory-health", "memories:read", shapes.MemoryHealthOut, across=True)
+async def show(request: Request, query: common_shapes.NoParameters) -> Response:
     """Read the last measurement of the memory's health, and the trend."""
-    params.query(request, common_shapes.NoParameters)
     return await _answer(api_context(request), 200)
 
 
 @operation(
-    "POST",
-    "/memory-health/measurements",
-    "memories:write",
-    shapes.MemoryHealthOut,
-    status=201,
-    body=shapes.MeasureIn,
-    across=True,
+    "POST", "/memory-health/measurements", "memories:write", shapes.MemoryHealthOut, status=201
 )
-async def measure(request: Request) -> Response:
+async def measure(request: Request, body: shapes.MeasureIn) -> Response:
     """Measure the memory's health now."""
-    here, body = api_context(request), await params.body(request, shapes.MeasureIn)
+    here = api_context(request)
     names: frozenset[str] = frozenset()
     with suppress(LamplighterError):  # a broken services.yaml has no names
         names = here.services().folded_names

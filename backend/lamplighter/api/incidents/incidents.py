@@ -1,7 +1,5 @@
 """Incidents: listed, read with their timeline, and changed by a person."""
 
-from typing import Any
-
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,59 +22,34 @@ from lamplighter.usecases.system import incident_changes as acts
 from lamplighter.usecases.system.incident_changes import IncidentChange
 
 
-@operation(
-    "GET",
-    "/incidents",
-    "sessions:read",
-    shapes.IncidentPage,
-    query=shapes.IncidentQuery,
-    across=True,
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/incidents", "sessions:read", shapes.IncidentPage, across=True)
+async def index(request: Request, query: shapes.IncidentQuery) -> Response:
     """List incidents, newest first."""
-    here, query = api_context(request), params.query(request, shapes.IncidentQuery)
+    here = api_context(request)
     chosen = IncidentSelection(
         live=None if query.state is None else query.state == "open",
         service=query.service,
         detected_after=period.parse_moment(query.since, "since"),
     )
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await incidents.page(here.db, chosen, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(request, [as_incident(each) for each in found.items], found.position, seq)
 
 
-@operation(
-    "GET",
-    "/incidents/{id:int}",
-    "sessions:read",
-    shapes.IncidentDetailOut,
-    problems=(404,),
-    across=True,
-)
+@operation("GET", "/incidents/{id:int}", "sessions:read", shapes.IncidentDetailOut, across=True)
 async def show(request: Request) -> Response:
     """Read an incident with its timeline."""
     here, number = api_context(request), params.number(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await incident_view.read(here.db, number, now=here.now())
-        seq = await changes.last_seq(here.db)
     return answer({**found, "seq": seq})
 
 
-@operation(
-    "GET",
-    "/incidents/{id:int}/replay",
-    "sessions:read",
-    shapes.ReplayOut,
-    query=shapes.ReplayQuery,
-    problems=(404,),
-    across=True,
-)
-async def show_replay(request: Request) -> Response:
+@operation("GET", "/incidents/{id:int}/replay", "sessions:read", shapes.ReplayOut, across=True)
+async def show_replay(request: Request, query: shapes.ReplayQuery) -> Response:
     """Decide again on a past incident with other memories; changes nothing."""
     here, number = api_context(request), params.number(request)
-    query = params.query(request, shapes.ReplayQuery)
     options = ReplayOptions(without=query.without, today=query.today)
     async with reading(here.db):
         return answer(await replay(here.db, here.services(), number, options))
@@ -87,14 +60,12 @@ async def show_replay(request: Request) -> Response:
     "/incidents/{id:int}",
     "sessions:write",
     shapes.IncidentOut,
-    body=shapes.IncidentIn,
-    problems=(404, 409),
+    problems=(409,),
     across=True,
 )
-async def update(request: Request) -> Response:
+async def update(request: Request, body: shapes.IncidentIn) -> Response:
     """Acknowledge, note, resolve, merge or separate an incident."""
     here, number = api_context(request), params.number(request)
-    body: Any = await params.body(request, shapes.IncidentIn)
     changes = msgspec.structs.asdict(body)
     outcome = body.outcome and IncidentOutcome(body.outcome)
     done = await acts.change(here, number, IncidentChange(**{**changes, "outcome": outcome}))

@@ -12,25 +12,17 @@ from lamplighter.api.op import operation
 from lamplighter.api.responses import page
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.formats.audit import Audit, as_json
-from lamplighter.repository import reading
 from lamplighter.repository.store import changes
 from lamplighter.usecases.memory.audit import page_on_topic
 from lamplighter.usecases.sessions.prompt_effects import AuditEffect, prompt_effects
 
 
-@operation(
-    "GET",
-    "/audit",
-    "memories:read",
-    review_shapes.AuditPage,
-    query=review_shapes.AuditQuery,
-    across=True,
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/audit", "memories:read", review_shapes.AuditPage, across=True)
+async def index(request: Request, query: review_shapes.AuditQuery) -> Response:
     """List all memories about a service or topic, with their evidence."""
-    here, query = api_context(request), params.query(request, review_shapes.AuditQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         result = await page_on_topic(
             here.db,
             query.topic,
@@ -39,7 +31,6 @@ async def index(request: Request) -> Response:
             position=position,
         )
         effects = await _effects(here, result) if query.prompt else {}
-        seq = await changes.last_seq(here.db)
     counts = {"active": result.active, "inactive": result.inactive}
     more = {"topic": result.topic, "service": result.service, "states": counts}
     items = [

@@ -5,7 +5,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import params
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.memory import shapes
 from lamplighter.api.memory.memories import filter_of, require_finite
@@ -13,7 +12,6 @@ from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
 from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.store import changes
 from lamplighter.usecases.memory import bulk
@@ -25,17 +23,10 @@ VALUE_MEANINGS = {
 EMPTY_FILTER = 'is empty and matches every memory; send "all": true to confirm'
 
 
-@operation(
-    "POST",
-    "/memories/bulk",
-    "memories:write",
-    shapes.BulkResultOut,
-    body=shapes.BulkIn,
-    across=True,
-)
-async def act(request: Request) -> Response:
+@operation("POST", "/memories/bulk", "memories:write", shapes.BulkResultOut)
+async def act(request: Request, body: shapes.BulkIn) -> Response:
     """Delete, confirm or change several memories."""
-    here, body = api_context(request), await params.body(request, shapes.BulkIn)
+    here = api_context(request)
     wanted = _act(body)
     if body.preview:
         return await _preview(here, body, wanted)
@@ -45,10 +36,9 @@ async def act(request: Request) -> Response:
 
 
 async def _preview(here: ApiContext, body: shapes.BulkIn, action: bulk.BulkAction) -> Response:
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         chosen = await _selection(here, body)
         result = await bulk.preview(here.db, chosen, action, now=here.now())
-        seq = await changes.last_seq(here.db)
     examples = [
         {
             "before": serialize.memory(before),

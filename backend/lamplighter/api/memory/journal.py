@@ -14,7 +14,6 @@ from lamplighter.api.op import ANY, operation
 from lamplighter.api.responses import answer, page
 from lamplighter.domain.access.access import ADMIN
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import JournalEntry
 from lamplighter.repository.store import changes
@@ -39,39 +38,24 @@ _act: Final = serialize.Writer[JournalEntry](
 )
 
 
-@operation(
-    "GET",
-    "/acts",
-    "memories:read",
-    journal_shapes.ActPage,
-    query=common_shapes.PageQuery,
-    across=True,
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/acts", "memories:read", journal_shapes.ActPage, across=True)
+async def index(request: Request, query: common_shapes.PageQuery) -> Response:
     """List operator acts from the journal, newest first."""
-    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await journal.page(here.db, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     named = caller_of(request).may(ADMIN)
     items = [_act(each) if named else {**_act(each), "subject": None} for each in found.items]
     return page(request, items, found.position, seq)
 
 
 @operation(
-    "POST",
-    "/acts/{id:int}/undo",
-    ANY,
-    journal_shapes.UndoneOut,
-    body=journal_shapes.UndoIn,
-    problems=(403, 404, 409),
-    across=True,
+    "POST", "/acts/{id:int}/undo", ANY, journal_shapes.UndoneOut, problems=(403, 409), across=True
 )
-async def undo(request: Request) -> Response:
+async def undo(request: Request, body: journal_shapes.UndoIn) -> Response:
     """Undo an operator act; 409 names the rows that changed since."""
     here, number = api_context(request), params.number(request)
-    body = await params.body(request, journal_shapes.UndoIn)
     existing = await journal.get(here.db, number)
     scope = UNDO_SCOPES.get(existing.action if existing else "", "memories:write")
     if not caller_of(request).may(scope):

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
+from lamplighter.api.access.project_wall import require_memory
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.memory import shapes
 from lamplighter.api.op import operation
@@ -44,29 +45,27 @@ FADING_WITHIN: Final = timedelta(days=30)
 """How far ahead the view of fading memories looks."""
 
 
-@operation("GET", "/memories", "memories:read", shapes.MemoryPage, query=shapes.MemoryQuery)
-async def index(request: Request) -> Response:
+@operation("GET", "/memories", "memories:read", shapes.MemoryPage)
+async def index(request: Request, query: shapes.MemoryQuery) -> Response:
     """List memories."""
-    here, query = api_context(request), params.query(request, shapes.MemoryQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
     at, before = _moment(query, here.now()), here.hub.version()
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         chosen = replace(await _caller_filter(request, query), ids=tuple(query.ids))
         found = await _page(here.db, chosen, query, position=position, at=at)
-        seq = await changes.last_seq(here.db)
         total = await _count(here, chosen, at=at, before=before, seq=seq)
     return page(request, found.items, found.position, seq, total=total, **_as_of(at))
 
 
-@operation("GET", "/memories/facets", "memories:read", shapes.Facets, query=shapes.FacetQuery)
-async def facets(request: Request) -> Response:
+@operation("GET", "/memories/facets", "memories:read", shapes.Facets)
+async def facets(request: Request, query: shapes.FacetQuery) -> Response:
     """Count memories by service, category, project and state."""
-    here, query = api_context(request), params.query(request, shapes.FacetQuery)
+    here = api_context(request)
     at = _moment(query, here.now())
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         chosen = await _caller_filter(request, query)
         totals = await counts.facets(here.db, chosen, at=at)
-        seq = await changes.last_seq(here.db)
     return answer(
         {
             "services": [{"service": name, "count": count} for name, count in totals.services],
@@ -79,24 +78,17 @@ async def facets(request: Request) -> Response:
     )
 
 
-@operation("GET", "/memories/views", "memories:read", shapes.Views, query=shapes.ViewQuery)
-async def views(request: Request) -> Response:
+@operation("GET", "/memories/views", "memories:read", shapes.Views)
+async def views(request: Request, query: shapes.ViewQuery) -> Response:
     """Count memories by view: fading soon, unused, single source, edited by a person."""
-    here, query = api_context(request), params.query(request, shapes.ViewQuery)
-    async with reading(here.db):
+    here = api_context(request)
+    async with changes.snapshot(here.db) as seq:
         found = await counts.views(here.db, await _caller_filter(request, query))
-        seq = await changes.last_seq(here.db)
     return answer({"views": found, "seq": seq})
 
 
 @operation(
-    "POST",
-    "/memories",
-    "memories:write",
-    shapes.MemoryOut,
-    status=201,
-    body=shapes.MemoryIn,
-    across=True,
+    "POST", "/memories", "memories:write", shapes.MemoryOut, status=201, body=shapes.MemoryIn
 )
 async def create(request: Request) -> Response:
     """Add a memory."""
@@ -112,18 +104,10 @@ async def create(request: Request) -> Response:
     return versioned(serialize.memory(memory), 201, Location=location)
 
 
-@operation(
-    "GET",
-    "/memories/{id:int}",
-    "memories:read",
-    shapes.MemoryOut,
-    query=shapes.AsOfQuery,
-    problems=(404,),
-)
-@project_wall.restrict_memory
-async def show(request: Request) -> Response:
+@operation("GET", "/memories/{id:int}", "memories:read", shapes.MemoryOut, check=require_memory)
+async def show(request: Request, query: shapes.AsOfQuery) -> Response:
     """Read a memory."""
-    here, query = api_context(request), params.query(request, shapes.AsOfQuery)
+    here = api_context(request)
     at = period.parse_elapsed_moment(query.as_of, "as_of", now=here.now())
     async with reading(here.db):
         memory = await lookup.get(here.db, params.number(request), at=at)
@@ -136,9 +120,7 @@ async def show(request: Request) -> Response:
     "memories:write",
     shapes.MemoryOut,
     body=shapes.MemoryEdit,
-    problems=(404, 412),
     matches=True,
-    across=True,
 )
 async def update(request: Request) -> Response:
     """Edit a memory."""
@@ -159,9 +141,8 @@ async def update(request: Request) -> Response:
     "/memories/{id:int}/confirm",
     "memories:write",
     shapes.MemoryOut,
-    problems=(404, 409, 412),
+    problems=(409,),
     matches=True,
-    across=True,
 )
 async def confirm(request: Request) -> Response:
     """Confirm a memory: it is trusted and no longer labeled as unverified."""
@@ -172,16 +153,7 @@ async def confirm(request: Request) -> Response:
     return versioned(serialize.memory(memory))
 
 
-@operation(
-    "DELETE",
-    "/memories/{id:int}",
-    "memories:write",
-    None,
-    status=204,
-    problems=(404, 412),
-    matches=True,
-    across=True,
-)
+@operation("DELETE", "/memories/{id:int}", "memories:write", None, matches=True)
 async def delete(request: Request) -> Response:
     """Move a memory to the trash."""
     here, memory_id = api_context(request), params.number(request)
@@ -191,24 +163,17 @@ async def delete(request: Request) -> Response:
 
 
 @operation(
-    "GET",
-    "/memories/{id:int}/history",
-    "memories:read",
-    shapes.HistoryPage,
-    query=common_shapes.PageQuery,
-    problems=(404,),
+    "GET", "/memories/{id:int}/history", "memories:read", shapes.HistoryPage, check=require_memory
 )
-@project_wall.restrict_memory
-async def read_history(request: Request) -> Response:
+async def read_history(request: Request, query: common_shapes.PageQuery) -> Response:
     """List the changes of a memory."""
-    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    here = api_context(request)
     memory_id, position = params.number(request), params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await history.of_memory(here.db, memory_id, limit=query.limit, position=position)
         if not found.items:
             await lookup.get(here.db, memory_id)
         items = await undo.with_undo_state(here.db, memory_id, found.items)
-        seq = await changes.last_seq(here.db)
     return page(request, [entry(each, undoable=able) for each, able in items], found.position, seq)
 
 
@@ -217,14 +182,12 @@ async def read_history(request: Request) -> Response:
     "/memories/{id:int}/evidence",
     "memories:read",
     shapes.EvidenceOut,
-    query=shapes.EvidenceQuery,
-    problems=(404,),
     deprecated_path="/memories/{id:int}/grounds",
+    check=require_memory,
 )
-@project_wall.restrict_memory
-async def read_evidence(request: Request) -> Response:
+async def read_evidence(request: Request, query: shapes.EvidenceQuery) -> Response:
     """Read the evidence for a memory: its sources, the prompts that included it, its conflicts."""
-    here, query = api_context(request), params.query(request, shapes.EvidenceQuery)
+    here = api_context(request)
     found = await evidence_of(here.db, params.number(request), limit=query.limit)
     return answer(found.as_json())
 
@@ -234,9 +197,8 @@ async def read_evidence(request: Request) -> Response:
     "/memories/{id:int}/history/{entry:int}/undo",
     "memories:write",
     shapes.MemoryOut,
-    problems=(404, 409, 412),
+    problems=(409,),
     matches=True,
-    across=True,
 )
 async def undo_change(request: Request) -> Response:
     """Undo one change of a memory."""

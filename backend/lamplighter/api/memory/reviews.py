@@ -32,25 +32,22 @@ from lamplighter.usecases.memory import review, undo
 LIST_LIMIT: Final = 20
 
 
-@operation(
-    "GET", "/reviews", "reviews:read", review_shapes.ReviewPage, query=review_shapes.ReviewQuery
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/reviews", "reviews:read", review_shapes.ReviewPage)
+async def index(request: Request, query: review_shapes.ReviewQuery) -> Response:
     """List reviews: pairs of conflicting memories."""
-    here, query = api_context(request), params.query(request, review_shapes.ReviewQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         project = await project_bound(request)
         chosen = await _filter(here.db, query, here.services().names, project)
         result = await reviews.page(here.db, chosen, limit=query.limit, position=position)
         items = await reviews.as_json(here.db, result.items)
         total = await reviews.count(here.db, chosen)
         waiting = 0 if project is not None else (await reviews.waiting_pages(here.db))[0]
-        seq = await changes.last_seq(here.db)
     return page(request, items, result.position, seq, total=total, pages=waiting)
 
 
-@operation("GET", "/reviews/{id:int}", "reviews:read", review_shapes.ReviewCaseOut, problems=(404,))
+@operation("GET", "/reviews/{id:int}", "reviews:read", review_shapes.ReviewCaseOut)
 async def show(request: Request) -> Response:
     """Read a review."""
     here, number, project = (
@@ -71,15 +68,12 @@ async def show(request: Request) -> Response:
     "/reviews/{id:int}/resolution",
     "reviews:write",
     review_shapes.ReviewCaseOut,
-    body=review_shapes.ResolutionIn,
-    problems=(404, 409, 412),
+    problems=(409,),
     matches=True,
-    across=True,
 )
-async def resolve(request: Request) -> Response:
+async def resolve(request: Request, body: review_shapes.ResolutionIn) -> Response:
     """Resolve a review."""
     here, number = api_context(request), params.number(request)
-    body = await params.body(request, review_shapes.ResolutionIn)
     answer = ReviewAnswer(
         resolution=Resolution(body.resolution),
         old_scope=body.old_scope,
@@ -96,9 +90,8 @@ async def resolve(request: Request) -> Response:
     "/reviews/{id:int}/resolution",
     "reviews:write",
     review_shapes.ReviewCaseOut,
-    problems=(404, 409, 412),
+    problems=(409,),
     matches=True,
-    across=True,
 )
 async def reopen(request: Request) -> Response:
     """Revert the resolution of a review."""

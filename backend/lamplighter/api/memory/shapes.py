@@ -11,6 +11,7 @@ from lamplighter.api.common_shapes import (
     RowId,
     ShortText,
     history_shape,
+    page_of,
     public_shape,
 )
 from lamplighter.domain.memory.memory import OPERATIONS, Category, Memory, MemoryKind
@@ -225,10 +226,7 @@ class HistoryEntry(Struct):
     undoable: bool
 
 
-class HistoryPage(ListPage):
-    """The changes of a memory, newest first."""
-
-    items: list[HistoryEntry]
+HistoryPage = page_of(HistoryEntry, "The changes of a memory, newest first.", name="HistoryPage")
 
 
 class EvidenceQuery(Struct):

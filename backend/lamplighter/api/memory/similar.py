@@ -49,10 +49,9 @@ async def create(request: Request) -> Response:
     return answer({"items": items})
 
 
-@operation("POST", "/memories/relate", "memories:read", shapes.RelationOut, body=shapes.RelateIn)
-async def relate_pair(request: Request) -> Response:
+@operation("POST", "/memories/relate", "memories:read", shapes.RelationOut)
+async def relate_pair(request: Request, body: shapes.RelateIn) -> Response:
     """Compare a new observation with an existing one."""
-    body = await params.body(request, shapes.RelateIn)
     found = relate(
         body.new, body.old, service=body.service, lexicon=api_context(request).active.lexicon
     )

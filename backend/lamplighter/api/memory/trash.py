@@ -12,30 +12,21 @@ from lamplighter.api.memory import journal_shapes, shapes
 from lamplighter.api.op import operation
 from lamplighter.api.responses import page, versioned
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.memory import trash
 from lamplighter.repository.memory.trash import TrashedMemory
 from lamplighter.repository.store import changes
 from lamplighter.usecases.memory import journal
 
 
-@operation(
-    "GET",
-    "/trash",
-    "memories:read",
-    journal_shapes.TrashPage,
-    query=journal_shapes.TrashQuery,
-    across=True,
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/trash", "memories:read", journal_shapes.TrashPage, across=True)
+async def index(request: Request, query: journal_shapes.TrashQuery) -> Response:
     """List deleted memories."""
-    here, query = api_context(request), params.query(request, journal_shapes.TrashQuery)
+    here = api_context(request)
     position, q = params.position(query.cursor), query.q or ""
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         result = await trash.page(here.db, q=q, limit=query.limit, position=position)
         total = await trash.count(here.db, q=q)
         counts = await trash.count_related(here.db, [each.id for each in result.items])
-        seq = await changes.last_seq(here.db)
     items = [
         {**_discarded_out(each, here.active.trash_retention), **counts[each.id]}
         for each in result.items
@@ -43,26 +34,15 @@ async def index(request: Request) -> Response:
     return page(request, items, result.position, seq, total=total)
 
 
-@operation(
-    "POST",
-    "/trash/{id:int}/restore",
-    "memories:write",
-    shapes.MemoryOut,
-    body=common_shapes.Empty,
-    problems=(404, 409),
-    across=True,
-)
-async def restore(request: Request) -> Response:
+@operation("POST", "/trash/{id:int}/restore", "memories:write", shapes.MemoryOut, problems=(409,))
+async def restore(request: Request, body: common_shapes.Empty) -> Response:
     """Restore a deleted memory."""
     here = api_context(request)
-    await params.body(request, common_shapes.Empty)
     memory = await journal.restore(here.db, params.number(request), now=here.now())
     return versioned(serialize.memory(memory))
 
 
-@operation(
-    "DELETE", "/trash/{id:int}", "memories:write", None, status=204, problems=(404,), across=True
-)
+@operation("DELETE", "/trash/{id:int}", "memories:write", None)
 async def purge(request: Request) -> Response:
     """Delete a memory permanently."""
     here = api_context(request)

@@ -6,7 +6,6 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import params
 from lamplighter.api.access.project_wall import project_bound
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.notebook import shapes
@@ -22,10 +21,10 @@ from lamplighter.usecases.notebook.decide import StalePage
 from lamplighter.usecases.notebook.read import read_page
 
 
-@operation("GET", "/notebook", "memories:read", shapes.NotebookOut, query=shapes.NotebookQuery)
-async def index(request: Request) -> Response:
+@operation("GET", "/notebook", "memories:read", shapes.NotebookOut)
+async def index(request: Request, query: shapes.NotebookQuery) -> Response:
     """List the pages of the notebook."""
-    return await _list(request, params.query(request, shapes.NotebookQuery).q)
+    return await _list(request, query.q)
 
 
 _listed: Final = serialize.Writer[decide.PageListing]()
@@ -48,50 +47,33 @@ async def show_index(request: Request) -> Response:
     return await _show(request, INDEX)
 
 
-@operation("GET", "/notebook/{section}/{name}", "memories:read", shapes.PageOut, problems=(404,))
+@operation("GET", "/notebook/{section}/{name}", "memories:read", shapes.PageOut)
 async def show(request: Request) -> Response:
     """Read a page of the notebook."""
     return await _show(request, _path(request))
 
 
 @operation(
-    "PUT",
-    "/notebook/MEMORY",
-    "memories:write",
-    shapes.PageWritten,
-    body=shapes.PageIn,
-    problems=(404, 412),
-    matches=True,
-    across=True,
+    "PUT", "/notebook/MEMORY", "memories:write", shapes.PageWritten, problems=(404,), matches=True
 )
-async def write_index(request: Request) -> Response:
+async def write_index(request: Request, body: shapes.PageIn) -> Response:
     """Write the notes of the index; a changed index outside of them needs a review."""
-    return await _write(request, INDEX)
+    return await _write(request, INDEX, body.text)
 
 
-@operation(
-    "PUT",
-    "/notebook/{section}/{name}",
-    "memories:write",
-    shapes.PageWritten,
-    body=shapes.PageIn,
-    problems=(404, 412),
-    matches=True,
-    across=True,
-)
-async def write(request: Request) -> Response:
+@operation("PUT", "/notebook/{section}/{name}", "memories:write", shapes.PageWritten, matches=True)
+async def write(request: Request, body: shapes.PageIn) -> Response:
     """Write a page of the notebook, and read its edits."""
-    return await _write(request, _path(request))
+    return await _write(request, _path(request), body.text)
 
 
-async def _write(request: Request, path: str) -> Response:
+async def _write(request: Request, path: str, text: str) -> Response:
     here = api_context(request)
-    body = await params.body(request, shapes.PageIn)
     given = request.headers.get("if-match")
     expected = None if given is None or given.strip() == "*" else given.strip().strip('"')
     with_disk = _required(here)
     try:
-        result = await decide.write_page(with_disk, path, body.text, expected=expected)
+        result = await decide.write_page(with_disk, path, text, expected=expected)
     except Stale as error:
         now = error.current
         assert isinstance(now, StalePage)
@@ -106,19 +88,10 @@ async def _write(request: Request, path: str) -> Response:
     return answer(written, headers={"ETag": f'"{digest}"'})
 
 
-@operation(
-    "PUT",
-    "/notebook",
-    "memories:write",
-    shapes.NotebookOut,
-    body=shapes.NotebookResolutionIn,
-    problems=(404,),
-    across=True,
-)
-async def resolve(request: Request) -> Response:
+@operation("PUT", "/notebook", "memories:write", shapes.NotebookOut, problems=(404,))
+async def resolve(request: Request, body: shapes.NotebookResolutionIn) -> Response:
     """Accept or discard the files of pages that need a review."""
     here = _required(api_context(request))
-    body = await params.body(request, shapes.NotebookResolutionIn)
     work = decide.accept if body.resolution == "accept" else decide.discard
     await work(here, body.pages)
     return await _list(request)

@@ -13,7 +13,6 @@ from lamplighter.api.responses import answer, page
 from lamplighter.domain.clients.agent import silent_agents
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.formats.upkeep import organizer as as_json
-from lamplighter.repository import reading
 from lamplighter.repository.memory import reviews
 from lamplighter.repository.organize import runs
 from lamplighter.repository.store import changes
@@ -21,56 +20,32 @@ from lamplighter.usecases.organize import run as organizer
 from lamplighter.usecases.organize import view
 
 
-@operation(
-    "GET",
-    "/organizer/runs",
-    "memories:read",
-    shapes.OrganizerRunPage,
-    query=common_shapes.PageQuery,
-    across=True,
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/organizer/runs", "memories:read", shapes.OrganizerRunPage, across=True)
+async def index(request: Request, query: common_shapes.PageQuery) -> Response:
     """List the runs of the organizer, newest first."""
-    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await runs.page(here.db, limit=query.limit, position=position)
         undone = await view.undone(here.db, found.items)
-        seq = await changes.last_seq(here.db)
     items = [as_json.run(each, undone.get(each.id)) for each in found.items]
     return page(request, items, found.position, seq)
 
 
 @operation(
-    "POST",
-    "/organizer/runs",
-    "memories:write",
-    shapes.OrganizerRunOut,
-    status=202,
-    body=common_shapes.Empty,
-    problems=(409,),
-    across=True,
+    "POST", "/organizer/runs", "memories:write", shapes.OrganizerRunOut, status=202, problems=(409,)
 )
-async def create(request: Request) -> Response:
+async def create(request: Request, body: common_shapes.Empty) -> Response:
     """Queue a run of the organizer; the supervisor begins it within seconds."""
     here = api_context(request)
-    await params.body(request, common_shapes.Empty)
     run = await organizer.queue(here.db, now=here.now())
     return answer(as_json.run(run), 202, headers={"Location": f"/api/v1/organizer/runs/{run.id}"})
 
 
-@operation(
-    "POST",
-    "/organizer/preview",
-    "memories:read",
-    shapes.OrganizerReportOut,
-    body=common_shapes.Empty,
-    across=True,
-)
-async def preview(request: Request) -> Response:
+@operation("POST", "/organizer/preview", "memories:read", shapes.OrganizerReportOut, across=True)
+async def preview(request: Request, body: common_shapes.Empty) -> Response:
     """Show what a run of the organizer would do now."""
     here = api_context(request)
-    await params.body(request, common_shapes.Empty)
     names: frozenset[str] = frozenset()
     with suppress(LamplighterError):  # a broken services.yaml has no names
         names = here.services().folded_names
@@ -81,38 +56,23 @@ async def preview(request: Request) -> Response:
     return answer({"counts": found.counts, "examples": found.examples, "seq": seq})
 
 
-@operation(
-    "GET",
-    "/organizer/runs/{id:int}",
-    "memories:read",
-    shapes.OrganizerDiffOut,
-    problems=(404,),
-    across=True,
-)
+@operation("GET", "/organizer/runs/{id:int}", "memories:read", shapes.OrganizerDiffOut, across=True)
 async def show(request: Request) -> Response:
     """Read a run with what it changed."""
     here, number = api_context(request), params.number(request)
     found = await view.diff(here.db, number)
     out = as_json.diff(found.run, found.undone_by, found.replacements)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         opened = await reviews.as_json(here.db, found.reviews)
-        seq = await changes.last_seq(here.db)
     return answer({**out, "reviews": opened, "seq": seq})
 
 
 @operation(
-    "POST",
-    "/organizer/runs/{id:int}/undo",
-    "memories:write",
-    shapes.RunUndoneOut,
-    body=common_shapes.Empty,
-    problems=(404, 409),
-    across=True,
+    "POST", "/organizer/runs/{id:int}/undo", "memories:write", shapes.RunUndoneOut, problems=(409,)
 )
-async def undo(request: Request) -> Response:
+async def undo(request: Request, body: common_shapes.Empty) -> Response:
     """Undo a run: every memory is as before; 409 names the rows that changed since."""
     here, number = api_context(request), params.number(request)
-    await params.body(request, common_shapes.Empty)
     done = await view.undo(here.db, number, now=here.now())
     seq = await changes.last_seq(here.db)
     return answer({"act": done.act, "changed": done.rows, "seq": seq})

@@ -3,7 +3,6 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import params
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
@@ -20,33 +19,23 @@ from lamplighter.usecases.revoke.revoke import Revocation
     "/revocations/preview",
     "memories:read",
     shapes.RevocationOut,
-    body=shapes.RevocationIn,
     problems=(404, 409),
     across=True,
 )
-async def preview(request: Request) -> Response:
+async def preview(request: Request, body: shapes.RevocationIn) -> Response:
     """Show what a revocation would revert, and how the next prompts would change."""
     here = api_context(request)
-    return await _out(here, await revoke.preview(_prompts(here), await _origin(request)))
+    return await _out(here, await revoke.preview(_prompts(here), _origin(body)))
 
 
-@operation(
-    "POST",
-    "/revocations",
-    "memories:write",
-    shapes.RevocationOut,
-    body=shapes.RevocationIn,
-    problems=(404, 409),
-    across=True,
-)
-async def create(request: Request) -> Response:
+@operation("POST", "/revocations", "memories:write", shapes.RevocationOut, problems=(404, 409))
+async def create(request: Request, body: shapes.RevocationIn) -> Response:
     """Revert everything that a session, an agent or a source taught, in one act."""
     here = api_context(request)
-    return await _out(here, await revoke.revoke(_prompts(here), await _origin(request)))
+    return await _out(here, await revoke.revoke(_prompts(here), _origin(body)))
 
 
-async def _origin(request: Request) -> TeachingOrigin:
-    body = await params.body(request, shapes.RevocationIn)
+def _origin(body: shapes.RevocationIn) -> TeachingOrigin:
     return choose_origin(body.session, body.agent, body.source)
 
 

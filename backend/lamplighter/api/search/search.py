@@ -6,7 +6,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import params
 from lamplighter.api.access import project_wall
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
@@ -23,10 +22,10 @@ from lamplighter.usecases.search.session_search import find
 ACTIVE = {"active": True, "inactive": False, "all": None}
 
 
-@operation("GET", "/search", "memories:read", shapes.SearchResultPage, query=shapes.SearchQuery)
-async def index(request: Request) -> Response:
+@operation("GET", "/search", "memories:read", shapes.SearchResultPage)
+async def index(request: Request, query: shapes.SearchQuery) -> Response:
     """Search memories, session summaries and notebook pages, and events on request."""
-    here, query = api_context(request), params.query(request, shapes.SearchQuery)
+    here = api_context(request)
     wanted = await _search_options(here, query)
     project = await project_wall.project_bound(request)
     wanted = wanted if project is None else replace(wanted, project=project)

@@ -1,7 +1,5 @@
 """Cooldowns: their used slots, their uses, and the reset of slots."""
 
-from typing import Any
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,31 +11,26 @@ from lamplighter.api.services import shapes
 from lamplighter.domain.services.cooldown import LONGEST_WINDOW
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.services.cooldowns import CooldownFilter
 from lamplighter.repository.store import changes
 from lamplighter.usecases.services import act
 
 
-@operation(
-    "GET", "/cooldowns", "cooldowns:read", shapes.CooldownPage, query=common_shapes.PageQuery
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/cooldowns", "cooldowns:read", shapes.CooldownPage)
+async def index(request: Request, query: common_shapes.PageQuery) -> Response:
     """List cooldowns and their usage."""
     here, now = api_context(request), api_context(request).now()
-    query = params.query(request, common_shapes.PageQuery)
     declared = {
         (service.name, action.kind) for service in here.services() for action in service.actions
     }
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         used = {
             (use.service, use.action)
             for use in await cooldowns.spent_since(here.db, now - LONGEST_WINDOW)
         }
         names = sorted({name for name, _ in declared | used}, key=normalize_service_name)
         found = await cooldowns.usage_of(here.db, names, now=now)
-        seq = await changes.last_seq(here.db)
     items = [
         {**serialize.cooldown_status(each), "declared": (each.service, each.action) in declared}
         for name in names
@@ -48,34 +41,24 @@ async def index(request: Request) -> Response:
     return page(request, some, behind, seq)
 
 
-@operation("GET", "/cooldowns/uses", "cooldowns:read", shapes.UsePage, query=shapes.UseQuery)
-async def uses(request: Request) -> Response:
+@operation("GET", "/cooldowns/uses", "cooldowns:read", shapes.UsePage)
+async def uses(request: Request, query: shapes.UseQuery) -> Response:
     """List executed and refused actions, newest first."""
-    here, query = api_context(request), params.query(request, shapes.UseQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         service = query.service and await _declared_name(here, query.service)
         chosen = CooldownFilter(service=service, action=query.action)
         found = await cooldowns.page(here.db, chosen, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(
         request, [serialize.cooldown_use(each) for each in found.items], found.position, seq
     )
 
 
-@operation(
-    "POST",
-    "/cooldowns/{name}/resets",
-    "cooldowns:write",
-    shapes.ResetOut,
-    status=201,
-    body=shapes.ResetIn,
-    problems=(404,),
-)
-async def reset(request: Request) -> Response:
+@operation("POST", "/cooldowns/{name}/resets", "cooldowns:write", shapes.ResetOut, status=201)
+async def reset(request: Request, body: shapes.ResetIn) -> Response:
     """Reset the cooldowns of a service."""
     here, now = api_context(request), api_context(request).now()
-    body: Any = await params.body(request, shapes.ResetIn)
     service, cleared = await act.reset_cooldowns(
         here.db, request.path_params["name"], body.action, services=here.services(), now=now
     )

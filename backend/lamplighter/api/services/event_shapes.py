@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from lamplighter.api.common_shapes import Limit, ListPage, Name, Seq, ShortText, public_shape
+from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText, page_of, public_shape
 from lamplighter.domain.services.event import Event, Level
 from lamplighter.repository.services.events import EventGroup
 
@@ -14,10 +14,7 @@ class EventOut(Struct):
     """One event."""
 
 
-class EventPage(ListPage):
-    """A page of events, newest first."""
-
-    items: list[EventOut]
+EventPage = page_of(EventOut, "A page of events, newest first.")
 
 
 class EventFilter(Struct):
@@ -44,10 +41,7 @@ class EventGroupOut(Struct):
     """Repeated events of one service; `session_id` is the last session that reported one."""
 
 
-class EventGroupPage(ListPage):
-    """A page of groups, most recent first."""
-
-    items: list[EventGroupOut]
+EventGroupPage = page_of(EventGroupOut, "A page of groups, most recent first.")
 
 
 class DensityQuery(EventFilter):

@@ -17,7 +17,6 @@ from lamplighter.domain.memory.admit import validate_service
 from lamplighter.domain.search import period
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.services import events
 from lamplighter.repository.services.events import EventGroup, EventSelection
@@ -26,52 +25,40 @@ from lamplighter.usecases.services import events as densities
 from lamplighter.usecases.services import events as report
 
 
-@operation("GET", "/events", "events:read", event_shapes.EventPage, query=event_shapes.EventQuery)
-async def index(request: Request) -> Response:
+@operation("GET", "/events", "events:read", event_shapes.EventPage)
+async def index(request: Request, query: event_shapes.EventQuery) -> Response:
     """List events, newest first."""
-    return await _list_events(request, events.page, serialize.event)
+    return await _list_events(request, query, events.page, serialize.event)
 
 
-@operation(
-    "GET",
-    "/events/groups",
-    "events:read",
-    event_shapes.EventGroupPage,
-    query=event_shapes.EventQuery,
-)
-async def groups(request: Request) -> Response:
+@operation("GET", "/events/groups", "events:read", event_shapes.EventGroupPage)
+async def groups(request: Request, query: event_shapes.EventQuery) -> Response:
     """List groups of repeated events, most recent first."""
-    return await _list_events(request, events.page_groups, _group)
+    return await _list_events(request, query, events.page_groups, _group)
 
 
-async def _list_events(request: Request, fetch: Any, form: Callable[[Any], Any]) -> Response:
-    here, query = api_context(request), params.query(request, event_shapes.EventQuery)
+async def _list_events(
+    request: Request, query: event_shapes.EventQuery, fetch: Any, form: Callable[[Any], Any]
+) -> Response:
+    here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         chosen = await _filter(here, query)
         found = await fetch(here.db, chosen, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(request, [form(each) for each in found.items], found.position, seq)
 
 
-@operation(
-    "GET",
-    "/events/density",
-    "events:read",
-    event_shapes.EventDensityOut,
-    query=event_shapes.DensityQuery,
-)
-async def density(request: Request) -> Response:
+@operation("GET", "/events/density", "events:read", event_shapes.EventDensityOut)
+async def density(request: Request, query: event_shapes.DensityQuery) -> Response:
     """Count events over time, by level."""
-    here, query = api_context(request), params.query(request, event_shapes.DensityQuery)
-    async with reading(here.db):
+    here = api_context(request)
+    async with changes.snapshot(here.db) as seq:
         chosen = await _filter(here, query)
         found = await densities.density(here.db, chosen, most=query.buckets, now=here.now())
-        seq = await changes.last_seq(here.db)
     return answer({**found.as_json(), "seq": seq})
 
 
-@operation("GET", "/events/{id:int}", "events:read", event_shapes.EventOut, problems=(404,))
+@operation("GET", "/events/{id:int}", "events:read", event_shapes.EventOut)
 async def show(request: Request) -> Response:
     """Read an event."""
     number = params.number(request)

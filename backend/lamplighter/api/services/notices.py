@@ -11,33 +11,23 @@ from lamplighter.api.services import notification_shapes
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.services.notice import NoticeState
 from lamplighter.formats import serialize as plain
-from lamplighter.repository import reading
 from lamplighter.repository.services import notices
 from lamplighter.repository.store import changes
 from lamplighter.usecases.services import notify
 
 
-@operation(
-    "GET",
-    "/notices",
-    "events:read",
-    notification_shapes.NoticePage,
-    query=notification_shapes.NoticeQuery,
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/notices", "events:read", notification_shapes.NoticePage)
+async def index(request: Request, query: notification_shapes.NoticeQuery) -> Response:
     """List notifications, newest first."""
-    here, query = api_context(request), params.query(request, notification_shapes.NoticeQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
     state = None if query.state is None else NoticeState(query.state)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await notices.page(here.db, state, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(request, [plain.notice(each) for each in found.items], found.position, seq)
 
 
-@operation(
-    "GET", "/notices/{id:int}", "events:read", notification_shapes.NoticeOut, problems=(404,)
-)
+@operation("GET", "/notices/{id:int}", "events:read", notification_shapes.NoticeOut)
 async def show(request: Request) -> Response:
     """Read a notification and its delivery status."""
     number = params.number(request)
@@ -47,16 +37,8 @@ async def show(request: Request) -> Response:
     return answer(plain.notice(notice))
 
 
-@operation(
-    "POST",
-    "/notices/test",
-    "settings:write",
-    notification_shapes.NoticeOut,
-    status=202,
-    body=common_shapes.Empty,
-)
-async def test(request: Request) -> Response:
+@operation("POST", "/notices/test", "settings:write", notification_shapes.NoticeOut, status=202)
+async def test(request: Request, body: common_shapes.Empty) -> Response:
     """Queue a test notification."""
     here = api_context(request)
-    await params.body(request, common_shapes.Empty)
     return answer(plain.notice(await notify.enqueue_test(here.db, now=here.now())), 202)

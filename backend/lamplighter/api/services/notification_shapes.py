@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from lamplighter.api.common_shapes import ListPage, Name, PageQuery, ShortText, public_shape
+from lamplighter.api.common_shapes import Name, PageQuery, ShortText, page_of, public_shape
 from lamplighter.domain.services.alert import AlertIncident
 from lamplighter.domain.services.notice import Notice
 from lamplighter.domain.sessions.session import SessionRequest
@@ -40,10 +40,7 @@ class DeliveryOut(Struct):
     alerts: list[DeliveredAlertOut]
 
 
-class AlertPage(ListPage):
-    """A page of alerts, newest first."""
-
-    items: list[AlertOut]
+AlertPage = page_of(AlertOut, "A page of alerts, newest first.")
 
 
 class AlertQuery(PageQuery):
@@ -62,10 +59,7 @@ class NoticeOut(Struct):
     """A notification; `problem` is the reason of the last failed delivery."""
 
 
-class NoticePage(ListPage):
-    """A page of notifications, newest first."""
-
-    items: list[NoticeOut]
+NoticePage = page_of(NoticeOut, "A page of notifications, newest first.")
 
 
 class NoticeQuery(PageQuery):

@@ -20,7 +20,6 @@ from lamplighter.domain.services.service import Service
 from lamplighter.domain.sessions.handoff import Escalation
 from lamplighter.formats import serialize
 from lamplighter.formats.incidents import incident as as_incident
-from lamplighter.repository import reading
 from lamplighter.repository.services import checks
 from lamplighter.repository.store import changes
 from lamplighter.repository.upkeep import statistics
@@ -34,31 +33,29 @@ from lamplighter.usecases.system.overview import RECENT, ServiceCondition, Servi
 from lamplighter.usecases.system.service_detail import ServiceDetail
 
 
-@operation("GET", "/services", "services:read", shapes.ServicePage, query=shapes.ServicesQuery)
-async def index(request: Request) -> Response:
+@operation("GET", "/services", "services:read", shapes.ServicePage)
+async def index(request: Request, query: shapes.ServicesQuery) -> Response:
     """List services with their status."""
-    here, query = api_context(request), params.query(request, shapes.ServicesQuery)
+    here = api_context(request)
     services = here.services()
     chosen = services.select(group=query.group, tag=query.tag)
     some, behind = params.part_of(chosen, query.cursor, query.limit)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await views.service_conditions(here.db, some, services, now=here.now())
-        seq = await changes.last_seq(here.db)
     items = [_service_out(here, each) for each in found]
     more = {"path": here.services_path, "problems": here.problems()}
     return page(request, items, behind, seq, **more)
 
 
-@operation("GET", "/services/{name}", "services:read", shapes.ServiceDetailOut, problems=(404,))
+@operation("GET", "/services/{name}", "services:read", shapes.ServiceDetailOut)
 async def show(request: Request) -> Response:
     """Read a service: status, uptime, latency, incidents, memories and actions."""
     here = api_context(request)
     service, readable = find_service(here, request), await project_wall.readable_memories(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         detail = await service_detail.read(
             here.db, service, here.services(), readable=readable, now=here.now()
         )
-        seq = await changes.last_seq(here.db)
     return answer({**_detail_out(here, detail), "seq": seq})
 
 
@@ -84,33 +81,23 @@ def _detail_out(here: ApiContext, detail: ServiceDetail) -> dict[str, Any]:
     "/services/{name}/checks/results",
     "services:read",
     shapes.CheckResultPage,
-    query=common_shapes.PageQuery,
-    problems=(404,),
     deprecated_path="/services/{name}/looks",
 )
-async def list_check_results(request: Request) -> Response:
+async def list_check_results(request: Request, query: common_shapes.PageQuery) -> Response:
     """List the results of a service's checks in sessions, newest first."""
-    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    here = api_context(request)
     service, position = find_service(here, request), params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await checks.page(here.db, service.name, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(
         request, [serialize.check_result(each) for each in found.items], found.position, seq
     )
 
 
-@operation(
-    "GET",
-    "/services/{name}/series",
-    "services:read",
-    shapes.ServiceSeriesOut,
-    query=shapes.SeriesQuery,
-    problems=(404,),
-)
-async def read_series(request: Request) -> Response:
+@operation("GET", "/services/{name}/series", "services:read", shapes.ServiceSeriesOut)
+async def read_series(request: Request, query: shapes.SeriesQuery) -> Response:
     """Read the results of a service's scheduled checks over time."""
-    here, query = api_context(request), params.query(request, shapes.SeriesQuery)
+    here = api_context(request)
     selection = SeriesSelection(
         check=query.check,
         start=period.parse_moment(query.since, "since"),
@@ -118,59 +105,53 @@ async def read_series(request: Request) -> Response:
         resolution=query.resolution,
         limit=query.limit,
     )
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await check_history.read_series(
             here.db, find_service(here, request), selection, now=here.now()
         )
-        seq = await changes.last_seq(here.db)
     return answer({**found, "seq": seq})
 
 
-@operation("GET", "/services/{name}/uptime", "services:read", shapes.UptimeOut, problems=(404,))
+@operation("GET", "/services/{name}/uptime", "services:read", shapes.UptimeOut)
 async def read_uptime(request: Request) -> Response:
     """Read the share of passed results of a service."""
     here = api_context(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await check_history.read_uptime(
             here.db, find_service(here, request), now=here.now()
         )
-        seq = await changes.last_seq(here.db)
     return answer({**found, "seq": seq})
 
 
-@operation("GET", "/overview", "services:read", shapes.OverviewOut, query=shapes.OverviewQuery)
-async def overview(request: Request) -> Response:
+@operation("GET", "/overview", "services:read", shapes.OverviewOut)
+async def overview(request: Request, query: shapes.OverviewQuery) -> Response:
     """Read the overall status."""
-    here, query = api_context(request), params.query(request, shapes.OverviewQuery)
+    here = api_context(request)
     now = here.now()
     start = period.parse_moment(query.since, "since") or now - RECENT
     project = await project_wall.project_bound(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         summary = await views.overview(
             here.db, here.services(), start=start, now=now, project=project
         )
         pulled = await here.halt_control.pulled(here.db)
         spent = await spending.spending_status(here)
-        seq = await changes.last_seq(here.db)
     active_halt = halt.as_json(here, pulled) if pulled else None
     shown = _overview(here, summary, start=start, now=now)
     return answer({**shown, "spending": spent, "halt": active_halt, "seq": seq})
 
 
-@operation(
-    "GET", "/learned", "memories:read", shapes.LearnedPage, query=shapes.LearnedQuery, across=True
-)
-async def list_learned(request: Request) -> Response:
+@operation("GET", "/learned", "memories:read", shapes.LearnedPage, across=True)
+async def list_learned(request: Request, query: shapes.LearnedQuery) -> Response:
     """List memory changes by sessions and decay, newest first."""
-    here, query = api_context(request), params.query(request, shapes.LearnedQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
     since = period.parse_moment(query.since, "since") or here.now() - RECENT
     causes = [query.cause] if query.cause else statistics.CAUSES
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await statistics.page(
             here.db, causes, start=since, limit=query.limit, position=position
         )
-        seq = await changes.last_seq(here.db)
     return page(request, [_learned_out(each) for each in found.items], found.position, seq)
 
 

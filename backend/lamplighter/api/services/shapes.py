@@ -7,12 +7,12 @@ from msgspec import Meta, Struct
 from lamplighter.api.common_shapes import (
     FileProblemOut,
     Limit,
-    ListPage,
     Name,
     PageQuery,
     ShortText,
     SlotOut,
     UseOut,
+    page_of,
     public_shape,
 )
 from lamplighter.api.incidents.shapes import IncidentListOut, IncidentOut
@@ -136,10 +136,7 @@ class CheckResultOut(Struct):
     """The result of one check."""
 
 
-class CheckResultPage(ListPage):
-    """A page of check results of a service, newest first."""
-
-    items: list[CheckResultOut]
+CheckResultPage = page_of(CheckResultOut, "A page of check results of a service, newest first.")
 
 
 class SeriesQuery(Struct):
@@ -370,10 +367,7 @@ class LearnedQuery(Struct):
     limit: Limit = 50
 
 
-class LearnedPage(ListPage):
-    """A page of memory changes, newest first."""
-
-    items: list[LearnedOut]
+LearnedPage = page_of(LearnedOut, "A page of memory changes, newest first.")
 
 
 class OverviewQuery(Struct):
@@ -395,16 +389,10 @@ class CooldownOut(Struct):
     declared: bool
 
 
-class CooldownPage(ListPage):
-    """Every cooldown that is declared or was used."""
-
-    items: list[CooldownOut]
+CooldownPage = page_of(CooldownOut, "Every cooldown that is declared or was used.")
 
 
-class UsePage(ListPage):
-    """A page of uses and refusals, newest first."""
-
-    items: list[UseOut]
+UsePage = page_of(UseOut, "A page of uses and refusals, newest first.")
 
 
 class UseQuery(PageQuery):

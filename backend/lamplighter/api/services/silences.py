@@ -5,7 +5,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import params
 from lamplighter.api.access.callers import actor_name, caller_of
 from lamplighter.api.context import api_context
 from lamplighter.api.op import operation
@@ -17,17 +16,10 @@ from lamplighter.formats.serialize import format_moment
 from lamplighter.usecases.services import silence
 
 
-@operation(
-    "PUT",
-    "/services/{name}/pause",
-    "services:write",
-    shapes.PauseOut,
-    body=shapes.PauseIn,
-    problems=(404,),
-)
-async def pause(request: Request) -> Response:
+@operation("PUT", "/services/{name}/pause", "services:write", shapes.PauseOut)
+async def pause(request: Request, body: shapes.PauseIn) -> Response:
     """Pause a service: its failures are only recorded."""
-    here, body = api_context(request), await params.body(request, shapes.PauseIn)
+    here = api_context(request)
     new_silence = await silence.pause(
         here,
         here.services(),
@@ -39,9 +31,7 @@ async def pause(request: Request) -> Response:
     return _pause_out(request, new_silence)
 
 
-@operation(
-    "DELETE", "/services/{name}/pause", "services:write", shapes.PauseOut, problems=(404, 409)
-)
+@operation("DELETE", "/services/{name}/pause", "services:write", shapes.PauseOut, problems=(409,))
 async def resume(request: Request) -> Response:
     """Resume a service."""
     here, by = api_context(request), actor_name(caller_of(request))

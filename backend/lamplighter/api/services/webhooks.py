@@ -18,7 +18,6 @@ from lamplighter.domain.access.access import WEBHOOKS, Caller
 from lamplighter.domain.services.alert import AlertState
 from lamplighter.formats import alerts as payloads
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.services import alerts
 from lamplighter.repository.services.alerts import AlertFilter
@@ -38,7 +37,7 @@ CLOSED: Final = "Webhooks are off. Set LAMPLIGHTER_WEBHOOK_TOKEN to receive aler
     WEBHOOKS,
     notification_shapes.DeliveryOut,
     status=202,
-    problems=(400, 404, 413, 503),
+    problems=(400, 413, 503),
 )
 async def receive_alerts(request: Request) -> Response:
     """Receive alerts from a monitor."""
@@ -55,18 +54,12 @@ async def receive_alerts(request: Request) -> Response:
     return answer(_delivery_out(taken), 202 if any(each.new for each in taken) else 200)
 
 
-@operation(
-    "GET",
-    "/alerts",
-    "sessions:read",
-    notification_shapes.AlertPage,
-    query=notification_shapes.AlertQuery,
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/alerts", "sessions:read", notification_shapes.AlertPage)
+async def index(request: Request, query: notification_shapes.AlertQuery) -> Response:
     """List alerts, newest first."""
-    here, query = api_context(request), params.query(request, notification_shapes.AlertQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         names = here.services().names
         service = query.service and await service_name(here.db, query.service, names)
         chosen = AlertFilter(
@@ -75,7 +68,6 @@ async def index(request: Request) -> Response:
             service=service,
         )
         found = await alerts.page(here.db, chosen, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(request, [serialize.alert(each) for each in found.items], found.position, seq)
 
 

@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from lamplighter.api.common_shapes import (
-    ListPage,
     PageQuery,
     Seq,
     SlotOut,
     UseOut,
+    page_of,
     public_shape,
 )
 from lamplighter.api.memory.shapes import MemoryOut
@@ -43,10 +43,7 @@ class ApprovalCaseOut(ApprovalOut):
     use: UseOut | None
 
 
-class ApprovalPage(ListPage):
-    """A page of approvals."""
-
-    items: list[ApprovalOut]
+ApprovalPage = page_of(ApprovalOut, "A page of approvals.")
 
 
 class ApprovalQuery(PageQuery):

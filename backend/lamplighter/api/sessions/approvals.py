@@ -28,28 +28,19 @@ from lamplighter.repository.store import changes
 from lamplighter.usecases.sessions import approvals
 
 
-@operation(
-    "GET",
-    "/approvals",
-    "approvals:read",
-    approval_shapes.ApprovalPage,
-    query=approval_shapes.ApprovalQuery,
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/approvals", "approvals:read", approval_shapes.ApprovalPage)
+async def index(request: Request, query: approval_shapes.ApprovalQuery) -> Response:
     """List approvals: session actions that need a person's decision."""
-    here, query = api_context(request), params.query(request, approval_shapes.ApprovalQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
     state = None if query.state == "all" else ApprovalState(query.state)
     chosen = ApprovalFilter(state=state, session=query.session)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await rows.page(here.db, chosen, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(request, [serialize.approval(each) for each in found.items], found.position, seq)
 
 
-@operation(
-    "GET", "/approvals/{id:int}", "approvals:read", approval_shapes.ApprovalCaseOut, problems=(404,)
-)
+@operation("GET", "/approvals/{id:int}", "approvals:read", approval_shapes.ApprovalCaseOut)
 async def show(request: Request) -> Response:
     """Read an approval."""
     here, number = api_context(request), params.number(request)
@@ -62,14 +53,12 @@ async def show(request: Request) -> Response:
     "/approvals/{id:int}/decision",
     "approvals:write",
     approval_shapes.ApprovalCaseOut,
-    body=approval_shapes.DecisionIn,
-    problems=(404, 409, 412),
+    problems=(409,),
     matches=True,
 )
-async def decide(request: Request) -> Response:
+async def decide(request: Request, body: approval_shapes.DecisionIn) -> Response:
     """Approve or deny an action, or replace its command."""
     here, number = api_context(request), params.number(request)
-    body = await params.body(request, approval_shapes.DecisionIn)
     answer = ApprovalAnswer(
         choice=ApprovalChoice(body.decision),
         argv=None if body.argv is None else tuple(body.argv),

@@ -15,7 +15,6 @@ from lamplighter.api.responses import answer
 from lamplighter.api.sessions import approval_shapes
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.store import changes
 from lamplighter.usecases.sessions import halt
 
@@ -25,12 +24,9 @@ CACHE_SECONDS: Final = 1.0
 """How long the answer waits for the database; the file halts everything meanwhile."""
 
 
-@operation(
-    "GET", "/halt", "sessions:read", approval_shapes.HaltOut, query=common_shapes.NoParameters
-)
-async def show(request: Request) -> Response:
+@operation("GET", "/halt", "sessions:read", approval_shapes.HaltOut)
+async def show(request: Request, query: common_shapes.NoParameters) -> Response:
     """Read the halt status and who halted Lamplighter."""
-    params.query(request, common_shapes.NoParameters)
     return await _halt_state(api_context(request))
 
 
@@ -72,9 +68,8 @@ def as_json(here: ApiContext, each: Halt) -> dict[str, Any]:
 
 
 async def _halt_state(here: ApiContext) -> Response:
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await here.halt_control.all(here.db)
-        seq = await changes.last_seq(here.db)
     pulled = [as_json(here, each) for each in found]
     return answer({"halted": bool(pulled), "pulled": pulled, "seq": seq})
 

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
-from lamplighter.api.access import project_wall
+from lamplighter.api.access.project_wall import require_session
 from lamplighter.api.context import api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
@@ -15,26 +15,25 @@ from lamplighter.domain.errors import NotFound
 from lamplighter.domain.sessions.context import NO_PROMPT, SessionPrompt
 from lamplighter.domain.sessions.session import Trigger
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.memory.exposures import PromptUpdate
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store import changes
 
 
-@operation("GET", "/sessions/{id:int}/prompt", "sessions:read", shapes.PromptOut, problems=(404,))
-@project_wall.restrict_session
+@operation(
+    "GET", "/sessions/{id:int}/prompt", "sessions:read", shapes.PromptOut, check=require_session
+)
 async def prompt(request: Request) -> Response:
     """Read the prompt of a session."""
     here = api_context(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         session = await sessions.get(here.db, params.number(request))
         if session is None:
             raise NotFound(f"Session {params.number(request)} not found.")
         stored_prompt = await exposures.prompt(here.db, session.id)
         included = await exposures.of_session(here.db, session.id)
         updates = await exposures.updates_of(here.db, session.id)
-        seq = await changes.last_seq(here.db)
     if stored_prompt is None and not updates and session.trigger is not Trigger.CLIENT:
         raise NotFound(f"Session {session.id} has no stored prompt.")
     return answer(

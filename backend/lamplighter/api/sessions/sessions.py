@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
+from lamplighter.api.access.project_wall import require_session
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page, versioned
@@ -36,10 +37,10 @@ from lamplighter.usecases.sessions import chain as chains
 from lamplighter.usecases.sessions import sessions as lifecycle
 
 
-@operation("GET", "/sessions", "sessions:read", shapes.SessionPage, query=shapes.SessionQuery)
-async def index(request: Request) -> Response:
+@operation("GET", "/sessions", "sessions:read", shapes.SessionPage)
+async def index(request: Request, query: shapes.SessionQuery) -> Response:
     """List sessions, newest first."""
-    here, query = api_context(request), params.query(request, shapes.SessionQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
     chosen = SessionFilter(
         status=query.status,
@@ -49,13 +50,12 @@ async def index(request: Request) -> Response:
         since=period.parse_moment(query.since, "from"),
         project=await project_wall.project_bound(request),
     )
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         result = await sessions.page(here.db, chosen, limit=query.limit, position=position)
         linked = await sessions.chain_members(here.db, result.items)
         every = [each.id for each in (*result.items, *linked)]
         waiting = await approvals.waiting_sessions(here.db)
         contradictions = await history.count_contradictions(here.db, every)
-        seq = await changes.last_seq(here.db)
     return page(
         request,
         [_row(each, waiting) for each in result.items],
@@ -98,8 +98,7 @@ async def create(request: Request) -> Response:
     return answer(serialize.request(filed), 202, headers=headers)
 
 
-@operation("GET", "/sessions/{id:int}", "sessions:read", shapes.SessionOut, problems=(404,))
-@project_wall.restrict_session
+@operation("GET", "/sessions/{id:int}", "sessions:read", shapes.SessionOut, check=require_session)
 async def show(request: Request) -> Response:
     """Read a session."""
     here = api_context(request)
@@ -122,7 +121,7 @@ def _row(each: Session, waiting: Mapping[int, datetime]) -> dict[str, Any]:
     "sessions:write",
     shapes.SessionOut,
     status=202,
-    problems=(404, 409),
+    problems=(409,),
 )
 async def stop(request: Request) -> Response:
     """Stop a running session."""
@@ -131,11 +130,10 @@ async def stop(request: Request) -> Response:
     return versioned(serialize.session(session), 202)
 
 
-@operation("GET", "/engines", "sessions:read", shapes.EnginesOut, query=common_shapes.NoParameters)
-async def engines(request: Request) -> Response:
+@operation("GET", "/engines", "sessions:read", shapes.EnginesOut)
+async def engines(request: Request, query: common_shapes.NoParameters) -> Response:
     """List engines, models and session limits."""
     here = api_context(request)
-    params.query(request, common_shapes.NoParameters)
     async with reading(here.db):
         caps = await spending.spending_status(here)
     return answer(
@@ -172,23 +170,14 @@ def _engine(here: ApiContext, engine: Engine) -> dict[str, Any]:
     }
 
 
-@operation(
-    "GET",
-    "/sessions/{id:int}/log",
-    "sessions:read",
-    shapes.LogOut,
-    query=shapes.LogQuery,
-    problems=(404,),
-)
-@project_wall.restrict_session
-async def log(request: Request) -> Response:
+@operation("GET", "/sessions/{id:int}/log", "sessions:read", shapes.LogOut, check=require_session)
+async def log(request: Request, query: shapes.LogQuery) -> Response:
     """Read the output of a session."""
-    here, query = api_context(request), params.query(request, shapes.LogQuery)
+    here = api_context(request)
     if query.before is not None and query.after:
         raise Invalid(InvalidField("before", "cannot be combined with after"))
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         session = await _session(here, params.number(request))
-        seq = await changes.last_seq(here.db)
     path = here.session_files / f"{session.output}.jsonl"
     is_local = session.is_of(here.db.home.id if here.db.home else None) or path.exists()
     # show only ingested lines: the file may already be longer
@@ -216,22 +205,15 @@ async def log(request: Request) -> Response:
 
 
 @operation(
-    "GET",
-    "/sessions/{id:int}/markers",
-    "sessions:read",
-    shapes.MarkerPage,
-    query=common_shapes.PageQuery,
-    problems=(404,),
+    "GET", "/sessions/{id:int}/markers", "sessions:read", shapes.MarkerPage, check=require_session
 )
-@project_wall.restrict_session
-async def markers(request: Request) -> Response:
+async def markers(request: Request, query: common_shapes.PageQuery) -> Response:
     """List the markers of a session and their outcomes."""
-    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    here = api_context(request)
     after = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         session = await _session(here, params.number(request))
         found = await marker_results.page(here.db, session.id, limit=query.limit, position=after)
-        seq = await changes.last_seq(here.db)
     return page(
         request, [serialize.marker_result(each) for each in found.items], found.position, seq
     )
@@ -242,20 +224,17 @@ async def markers(request: Request) -> Response:
     "/sessions/{id:int}/searches",
     "sessions:read",
     shapes.SessionSearchPage,
-    query=common_shapes.PageQuery,
-    problems=(404,),
+    check=require_session,
 )
-@project_wall.restrict_session
-async def list_searches(request: Request) -> Response:
+async def list_searches(request: Request, query: common_shapes.PageQuery) -> Response:
     """List the memory searches of a session."""
-    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
-    async with reading(here.db):
+    here = api_context(request)
+    async with changes.snapshot(here.db) as seq:
         session = await _session(here, params.number(request))
         found = await searches.of_session(here.db, session.id)
         some, behind = params.part_of(found, query.cursor, query.limit)
         ids = {MemoryId(hit.memory_id) for each in some for hit in each.hits}
         existing = await memories.by_ids(here.db, sorted(ids))
-        seq = await changes.last_seq(here.db)
     return page(request, [_search(each, existing) for each in some], behind, seq)
 
 
@@ -264,14 +243,12 @@ async def list_searches(request: Request) -> Response:
     "/markers/{id:int}/accepted",
     "sessions:write",
     shapes.MarkerOut,
-    body=common_shapes.Empty,
-    problems=(404, 409),
+    problems=(409,),
     deprecated_path="/markers/{id:int}/taken",
 )
-async def accept_marker(request: Request) -> Response:
+async def accept_marker(request: Request, body: common_shapes.Empty) -> Response:
     """Accept a marker that was ignored in code or in a quotation."""
     here = api_context(request)
-    await params.body(request, common_shapes.Empty)
     number, services = params.number(request), here.services()
     mark = await ignored.ingest_ignored(here, here.active, number, services=services)
     return versioned(serialize.marker_result(mark))
@@ -283,13 +260,11 @@ async def accept_marker(request: Request) -> Response:
     "sessions:write",
     shapes.SessionOut,
     status=202,
-    body=common_shapes.Empty,
-    problems=(404, 409),
+    problems=(409,),
 )
-async def ingest_rest(request: Request) -> Response:
+async def ingest_rest(request: Request, body: common_shapes.Empty) -> Response:
     """Ingest the remaining markers of a session beyond the marker limit."""
     here, number = api_context(request), params.number(request)
-    await params.body(request, common_shapes.Empty)
     session = await leftover.get_leftover(here.db, number)
     file = here.session_files / f"{session.output}.jsonl"
     if not await asyncio.to_thread(file.is_file):
@@ -300,15 +275,15 @@ async def ingest_rest(request: Request) -> Response:
     return versioned(serialize.session(session), 202)
 
 
-@operation("GET", "/sessions/{id:int}/chain", "sessions:read", shapes.ChainOut, problems=(404,))
-@project_wall.restrict_session
+@operation(
+    "GET", "/sessions/{id:int}/chain", "sessions:read", shapes.ChainOut, check=require_session
+)
 async def chain(request: Request) -> Response:
     """Read the chain that a session belongs to."""
     here, number = api_context(request), params.number(request)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         await _session(here, number)
         session_chain = await chains.get_chain(here.db, number)
-        seq = await changes.last_seq(here.db)
     last = session_chain.sessions[-1]
     return answer(
         {
@@ -329,29 +304,26 @@ async def chain(request: Request) -> Response:
     "/escalations/{id:int}/handled",
     "sessions:write",
     shapes.EscalationOut,
-    body=common_shapes.Empty,
-    problems=(404, 409),
+    problems=(409,),
     deprecated_path="/escalations/{id:int}/settled",
 )
-async def settle(request: Request) -> Response:
+async def settle(request: Request, body: common_shapes.Empty) -> Response:
     """Mark an escalation as handled."""
     here, number = api_context(request), params.number(request)
-    await params.body(request, common_shapes.Empty)
     return answer(serialize.escalation(await chains.mark_handled(here.db, number, now=here.now())))
 
 
-@operation("GET", "/requests", "sessions:read", shapes.RequestPage, query=shapes.RequestQuery)
-async def queue(request: Request) -> Response:
+@operation("GET", "/requests", "sessions:read", shapes.RequestPage)
+async def queue(request: Request, query: shapes.RequestQuery) -> Response:
     """List requests for sessions."""
-    here, query = api_context(request), params.query(request, shapes.RequestQuery)
+    here = api_context(request)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await requests.page(here.db, query.state, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     return page(request, [serialize.request(each) for each in found.items], found.position, seq)
 
 
-@operation("GET", "/requests/{id:int}", "sessions:read", shapes.SessionRequestOut, problems=(404,))
+@operation("GET", "/requests/{id:int}", "sessions:read", shapes.SessionRequestOut)
 async def show_request(request: Request) -> Response:
     """Read a request."""
     found = await requests.get(api_context(request).db, params.number(request))
@@ -360,7 +332,7 @@ async def show_request(request: Request) -> Response:
     return versioned(serialize.request(found))
 
 
-@operation("DELETE", "/requests/{id:int}", "sessions:write", None, status=204, problems=(404, 409))
+@operation("DELETE", "/requests/{id:int}", "sessions:write", None, problems=(409,))
 async def cancel(request: Request) -> Response:
     """Cancel a waiting request."""
     here = api_context(request)

@@ -13,6 +13,7 @@ from lamplighter.api.common_shapes import (
     ShortText,
     Tier,
     UseOut,
+    page_of,
     public_shape,
 )
 from lamplighter.domain.sessions.handoff import Escalation, Finding
@@ -107,10 +108,7 @@ class SessionRequestOut(Struct):
     """A request for a session, and its position in the queue."""
 
 
-class RequestPage(ListPage):
-    """A page of requests, newest first."""
-
-    items: list[SessionRequestOut]
+RequestPage = page_of(SessionRequestOut, "A page of requests, newest first.", name="RequestPage")
 
 
 class RequestQuery(PageQuery):
@@ -181,10 +179,7 @@ class MarkerOut(Struct):
     """One marker and its outcome."""
 
 
-class MarkerPage(ListPage):
-    """The markers of a session in the order of its output."""
-
-    items: list[MarkerOut]
+MarkerPage = page_of(MarkerOut, "The markers of a session in the order of its output.")
 
 
 class SessionSearchHitOut(Struct):
@@ -205,10 +200,7 @@ class SessionSearchOut(Struct):
     at: str
 
 
-class SessionSearchPage(ListPage):
-    """The searches of a session, oldest first."""
-
-    items: list[SessionSearchOut]
+SessionSearchPage = page_of(SessionSearchOut, "The searches of a session, oldest first.")
 
 
 class PromptMemoryOut(Struct):

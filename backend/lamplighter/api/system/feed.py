@@ -14,7 +14,6 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from lamplighter import __version__
-from lamplighter.api import params
 from lamplighter.api.access.callers import CHECK_SECONDS, AdmissionCheck, caller_of, callers_of
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.hub import as_json, frame
@@ -41,14 +40,11 @@ class Pings(TypedDict, total=False):
     ping_message_factory: Callable[[], ServerSentEvent]
 
 
-@operation(
-    "GET", "/changes", "changes:read", shapes.ChangesPage, query=shapes.ChangesQuery, across=True
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/changes", "changes:read", shapes.ChangesPage)
+async def index(request: Request, query: shapes.ChangesQuery) -> Response:
     """List changes after a sequence number."""
-    here, query = api_context(request), params.query(request, shapes.ChangesQuery)
-    async with reading(here.db):
-        seq = await changes.last_seq(here.db)
+    here = api_context(request)
+    async with changes.snapshot(here.db) as seq:
         if await changes.has_missed(here.db, query.after):
             return answer({"reset": True, "seq": seq})
         found = await changes.list_after(here.db, query.after, limit=query.limit)
@@ -56,21 +52,13 @@ async def index(request: Request) -> Response:
     return answer({"items": [as_json(change) for change in found], "next": reached, "seq": seq})
 
 
-@operation(
-    "GET",
-    "/stream",
-    "changes:read",
-    None,
-    query=shapes.StreamQuery,
-    media="text/event-stream",
-    across=True,
-)
-async def stream(request: Request) -> Response:
+@operation("GET", "/stream", "changes:read", None, media="text/event-stream")
+async def stream(request: Request, query: shapes.StreamQuery) -> Response:
     """Stream changes as server-sent events.
 
     The stream ends when its caller loses access.
     """
-    here, query = api_context(request), params.query(request, shapes.StreamQuery)
+    here = api_context(request)
     last = request.headers.get(LAST_EVENT_ID, "")
     after = int(last) if last.isdecimal() and len(last) < 19 else query.after
     admitted = AdmissionCheck(callers_of(request), caller_of(request))

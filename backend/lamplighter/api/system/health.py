@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.api import common_shapes, params
+from lamplighter.api import common_shapes
 from lamplighter.api.context import api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
@@ -18,10 +18,9 @@ from lamplighter.formats import serialize
 WORST_FIRST = (VitalStatus.FAILING, VitalStatus.WARNING, VitalStatus.OK, VitalStatus.UNKNOWN)
 
 
-@operation("GET", "/health", "health:read", shapes.HealthOut, query=common_shapes.NoParameters)
-async def health(request: Request) -> Response:
+@operation("GET", "/health", "health:read", shapes.HealthOut)
+async def health(request: Request, query: common_shapes.NoParameters) -> Response:
     """Read the health of Lamplighter itself."""
-    params.query(request, common_shapes.NoParameters)
     return answer(_health(await api_context(request).health.signs()))
 
 
@@ -31,31 +30,25 @@ async def health(request: Request) -> Response:
     "health:write",
     shapes.HealthOut,
     status=201,
-    body=common_shapes.Empty,
     deprecated_path="/health/looks",
 )
-async def run_full_check(request: Request) -> Response:
+async def run_full_check(request: Request, body: common_shapes.Empty) -> Response:
     """Run a full health check, including every page of the database."""
-    await params.body(request, common_shapes.Empty)
     return answer(_health(await api_context(request).health.look_closer()), 201)
 
 
-@operation(
-    "GET", "/settings", "settings:read", shapes.SettingsOut, query=common_shapes.NoParameters
-)
-async def settings(request: Request) -> Response:
+@operation("GET", "/settings", "settings:read", shapes.SettingsOut)
+async def settings(request: Request, query: common_shapes.NoParameters) -> Response:
     """Read the active settings and their sources."""
-    params.query(request, common_shapes.NoParameters)
     return answer(await api_context(request).settings.as_json())
 
 
-@operation("POST", "/settings/line", "settings:read", shapes.SettingLine, body=shapes.SettingIn)
-async def line(request: Request) -> Response:
+@operation("POST", "/settings/line", "settings:read", shapes.SettingLine)
+async def line(request: Request, body: shapes.SettingIn) -> Response:
     """Format a setting as a line of lamplighter.toml.
 
     Nothing is changed: the operator writes the line.
     """
-    body = await params.body(request, shapes.SettingIn)
     return answer({"line": api_context(request).settings.line_of(body.name, body.value)})
 
 

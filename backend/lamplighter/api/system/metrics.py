@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter import __version__
-from lamplighter.api import common_shapes, params
+from lamplighter.api import common_shapes
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.domain.health.figures import MemoryMeasurement
@@ -27,21 +27,12 @@ if TYPE_CHECKING:  # slow to import, and needed only for metrics
     from prometheus_client.core import Metric
 
 
-@operation(
-    "GET",
-    "/metrics",
-    "health:read",
-    None,
-    query=common_shapes.NoParameters,
-    media="text/plain",
-    below="",
-)
-async def metrics(request: Request) -> Response:
+@operation("GET", "/metrics", "health:read", None, media="text/plain", below="")
+async def metrics(request: Request, query: common_shapes.NoParameters) -> Response:
     """Read metrics in Prometheus format."""
     from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
     from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-    params.query(request, common_shapes.NoParameters)
     here = api_context(request)
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)

@@ -7,6 +7,7 @@ from starlette.responses import Response
 from lamplighter import __version__
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
+from lamplighter.api.access.project_wall import require_memory
 from lamplighter.api.clients import agents, hooks
 from lamplighter.api.clients import shapes as clients_shapes
 from lamplighter.api.context import api_context
@@ -18,7 +19,6 @@ from lamplighter.api.system import shapes
 from lamplighter.domain.search import period
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
 from lamplighter.repository.sessions import approvals
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.driver import Error
@@ -29,17 +29,13 @@ from lamplighter.usecases.sessions.preview import PreviewRequest
 from lamplighter.usecases.sessions.prompts import Hypothesis, parse_focus
 
 
-@operation(
-    "GET", "/supervisor", "sessions:read", shapes.SupervisorOut, query=common_shapes.NoParameters
-)
-async def supervisor(request: Request) -> Response:
+@operation("GET", "/supervisor", "sessions:read", shapes.SupervisorOut)
+async def supervisor(request: Request, query: common_shapes.NoParameters) -> Response:
     """Read the supervisor status."""
     here = api_context(request)
-    params.query(request, common_shapes.NoParameters)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         leader = await leases.get(here.db)
         waiting = len(await approvals.waiting_sessions(here.db))
-        seq = await changes.last_seq(here.db)
     state = {**serialize.leader(leader, now=here.now()), "waiting": waiting}
     found = {"version": __version__, "database": here.db.problem, "seq": seq}
     return answer({**state, **found})
@@ -51,15 +47,14 @@ async def supervisor(request: Request) -> Response:
     "context:read",
     context_shapes.ContextOut,
     or_gives=(clients_shapes.AgentContextOut, clients_shapes.ProjectContext),
-    query=context_shapes.ContextQuery,
     problems=(404,),
 )
-async def context(request: Request) -> Response:
+async def context(request: Request, query: context_shapes.ContextQuery) -> Response:
     """Preview the prompt of the next session.
 
     The functions that build a prompt build it.
     """
-    here, query = api_context(request), params.query(request, context_shapes.ContextQuery)
+    here = api_context(request)
     project = await project_wall.project_bound(request)
     if project is not None:
         query = msgspec.structs.replace(query, project=project)
@@ -83,11 +78,10 @@ async def context(request: Request) -> Response:
         what_if=what_if,
         against=previews.parse_comparison(query.compare_to),
     )
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await previews.preview_prompt(
             here.db, question, services, usual_budget=here.active.budget, now=now
         )
-        seq = await changes.last_seq(here.db)
     return answer({**found.as_json(whole=query.sections == "all"), "seq": seq})
 
 
@@ -96,13 +90,11 @@ async def context(request: Request) -> Response:
     "/memories/{id:int}/prompt",
     "context:read",
     memory_shapes.InclusionOut,
-    query=memory_shapes.InclusionQuery,
-    problems=(404,),
+    check=require_memory,
 )
-@project_wall.restrict_memory
-async def inclusion(request: Request) -> Response:
+async def inclusion(request: Request, query: memory_shapes.InclusionQuery) -> Response:
     """Read whether the next prompt includes a memory, why, and what would include it."""
-    here, query = api_context(request), params.query(request, memory_shapes.InclusionQuery)
+    here = api_context(request)
     services, now = here.services(), here.now()
     at = period.parse_elapsed_moment(query.as_of, "as_of", now=now)
     question = InclusionRequest(
@@ -110,9 +102,8 @@ async def inclusion(request: Request) -> Response:
         budget=here.active.budget if query.budget is None else query.budget,
         what_if=Hypothesis(without=previews.parse_ids(query.exclude), at=at),
     )
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await explain(here.db, params.number(request), question, here.services, now=now)
-        seq = await changes.last_seq(here.db)
     as_of = {} if at is None else {"as_of": serialize.format_moment(at)}
     return answer({**found.as_json(), **as_of, "seq": seq})
 

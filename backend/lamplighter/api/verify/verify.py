@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
-from lamplighter.api.access import project_wall
+from lamplighter.api.access.project_wall import require_memory
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
@@ -29,9 +29,8 @@ from lamplighter.usecases.verify.batch import VerificationAccess
     "/memories/{id:int}/verification",
     "memories:read",
     shapes.MemoryVerificationOut,
-    problems=(404,),
+    check=require_memory,
 )
-@project_wall.restrict_memory
 async def show(request: Request) -> Response:
     """Read when and by what a memory was verified."""
     here, number = api_context(request), params.number(request)
@@ -55,8 +54,7 @@ async def show(request: Request) -> Response:
     "/memories/{id:int}/verify",
     "memories:write",
     shapes.MemoryVerificationOut,
-    problems=(404, 409),
-    across=True,
+    problems=(409,),
 )
 async def verify_one(request: Request) -> Response:
     """Verify a memory now, with its attached checks."""
@@ -67,18 +65,11 @@ async def verify_one(request: Request) -> Response:
 
 
 @operation(
-    "POST",
-    "/verification",
-    "memories:write",
-    shapes.VerificationRunOut,
-    body=shapes.VerifyIn,
-    problems=(404, 409),
-    across=True,
+    "POST", "/verification", "memories:write", shapes.VerificationRunOut, problems=(404, 409)
 )
-async def run(request: Request) -> Response:
+async def run(request: Request, body: shapes.VerifyIn) -> Response:
     """Verify memories now."""
     here, access = api_context(request), _access(api_context(request))
-    body = await params.body(request, shapes.VerifyIn)
     if body.ids:
         found = await batch.verify_some(
             here, access.sources, access.run_command, body.ids, dry_run=body.dry_run
@@ -88,23 +79,15 @@ async def run(request: Request) -> Response:
     return answer({"results": [result_as_json(each) for each in found]})
 
 
-@operation(
-    "GET",
-    "/verification",
-    "memories:read",
-    shapes.VerificationOverviewOut,
-    query=shapes.OutcomeQuery,
-    across=True,
-)
-async def index(request: Request) -> Response:
+@operation("GET", "/verification", "memories:read", shapes.VerificationOverviewOut, across=True)
+async def index(request: Request, query: shapes.OutcomeQuery) -> Response:
     """Count verified memories and list outcomes."""
-    here, query = api_context(request), params.query(request, shapes.OutcomeQuery)
+    here = api_context(request)
     state = None if query.state is None else VerdictState(query.state)
     position = params.position(query.cursor)
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         counts = await verifications.count_by_state(here.db)
         found = await verifications.page(here.db, state, limit=query.limit, position=position)
-        seq = await changes.last_seq(here.db)
     items = [outcome_as_json(each) for each in found.items]
     return page(request, items, found.position, seq, counts=counts)
 
@@ -115,14 +98,11 @@ async def index(request: Request) -> Response:
     "memories:write",
     shapes.MemoryCheckOut,
     status=201,
-    body=shapes.MemoryCheckIn,
-    problems=(404, 409),
-    across=True,
+    problems=(409,),
 )
-async def attach(request: Request) -> Response:
+async def attach(request: Request, body: shapes.MemoryCheckIn) -> Response:
     """Attach a check to a memory."""
     here, number = api_context(request), params.number(request)
-    body = await params.body(request, shapes.MemoryCheckIn)
     memory_check = await schedule.attach(
         here,
         number,
@@ -136,15 +116,7 @@ async def attach(request: Request) -> Response:
     return answer(serialize.memory_check(memory_check), 201)
 
 
-@operation(
-    "DELETE",
-    "/memories/{id:int}/checks/{entry:int}",
-    "memories:write",
-    None,
-    status=204,
-    problems=(404,),
-    across=True,
-)
+@operation("DELETE", "/memories/{id:int}/checks/{entry:int}", "memories:write", None)
 async def detach(request: Request) -> Response:
     """Detach a check from a memory."""
     here, number = api_context(request), params.number(request)

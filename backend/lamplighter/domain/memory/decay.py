@@ -78,20 +78,6 @@ def weeks_due(memory: Memory, *, now: datetime) -> int:
     return (now - memory.updated_at - GRACE_PERIOD) // WEEK - memory.decayed_weeks
 
 
-def expiry(memory: Memory, lifetimes: Lifetimes) -> datetime | None:
-    """Return when a memory expires; None: never.
-
-    Its own expiry wins over the lifetime of its kind, which counts from the last change.
-    Operational memories fade instead (SPEC-0015), pinned ones do not expire.
-    """
-    if memory.pinned or memory.category in OPERATIONAL:
-        return None
-    lifetime = lifetimes.get(memory.kind)
-    if memory.expires_at is not None or lifetime is None:
-        return memory.expires_at
-    return memory.updated_at + lifetime
-
-
 def inactive_from(memory: Memory) -> datetime | None:
     """Return when decay makes a memory inactive unless the memory is confirmed; None: never."""
     if not memory.active or not fades(memory):

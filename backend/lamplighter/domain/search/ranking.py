@@ -90,9 +90,6 @@ class CorpusStats:
         return math.log(1.0 + (self.documents - held + 0.5) / (held + 0.5))
 
 
-NOTHING: Final = CorpusStats(0, 0.0, {})
-
-
 def size_of(fields: Fields) -> float:
     """Return the weighted length of a document from its terms."""
     return sum(

@@ -5,7 +5,9 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Annotated, Final
+
+from msgspec import Meta
 
 from lamplighter.domain.memory.frames import HEALTHY_AFTER
 from lamplighter.domain.memory.memory import Category
@@ -17,6 +19,8 @@ from lamplighter.domain.text import comparison_key
 
 STALE: Final = timedelta(days=7)
 """A high-confidence memory is reported again after this time."""
+
+Moment = Annotated[datetime, Meta(tz=True)]
 
 REPEAT_PAUSE_SECONDS: Final = 0.1
 CHECK_REPEATS: Final = 2
@@ -124,16 +128,16 @@ class RoundFacts:
     for approval to act on it, `needs` all direct and indirect dependencies of a service.
     """
 
-    now: datetime
+    now: Moment
     memories: Sequence[MemoryFact] = ()
     history: Mapping[str, Sequence[PastResult]] = field(default_factory=dict)
     uses: Mapping[str, Sequence[CooldownUse]] = field(default_factory=dict)
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
-    waiting: Mapping[str, datetime] = field(default_factory=dict)
-    parked: Mapping[str, datetime] = field(default_factory=dict)
+    waiting: Mapping[str, Moment] = field(default_factory=dict)
+    parked: Mapping[str, Moment] = field(default_factory=dict)
     known_fix: Mapping[str, str] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
-    passed: Mapping[str, datetime] = field(default_factory=dict)
+    passed: Mapping[str, Moment] = field(default_factory=dict)
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def has_failed(self, service: Service, check: Check) -> bool:

@@ -1,17 +1,14 @@
 """The request that the probe reads from its standard input."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
 from lamplighter.domain.services.check import CHECKS, Check, HttpCheck, url_problem
-from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.service import NAME, Action, Service, normalize_service_name
-from lamplighter.domain.sessions.handoff import Finding
-from lamplighter.engines.probe.facts import MemoryFact, PastResult, RoundFacts
+from lamplighter.engines.probe.facts import RoundFacts
 
 STATUSES: Final = range(100, 600)
 
@@ -155,25 +152,15 @@ class ProbeRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wire:
+class _Wire(RoundFacts):
     session: int | str
-    now: Annotated[datetime, msgspec.Meta(tz=True)]
     tier: Annotated[int, msgspec.Meta(ge=1, le=3)] = 1
     dry_run: bool = False
     logs: bool = False
     gate: str = ""
     services: Sequence[Mapping[str, object]] = ()
     declared: Sequence[Mapping[str, object]] = ()
-    memories: Sequence[MemoryFact] = ()
-    history: Mapping[str, Sequence[PastResult]] = field(default_factory=dict)
-    uses: Mapping[str, Sequence[CooldownUse]] = field(default_factory=dict)
-    findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
-    waiting: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
-    parked: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
-    known_fix: Mapping[str, str] = field(default_factory=dict)
     fix_only: bool = False
-    failed: Mapping[str, str] = field(default_factory=dict)
-    passed: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
 
 
 _FACTS: Final = tuple(each.name for each in fields(RoundFacts) if each.name != "needs")

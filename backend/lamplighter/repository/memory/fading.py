@@ -148,7 +148,11 @@ _EXPIRE: Final = prepare_change(
 
 
 async def find_expired(db: Database, lifetimes: Lifetimes, *, now: datetime) -> list[int]:
-    """Return the expired active memories, as defined by `domain.memory.decay.expiry`."""
+    """Return the expired active memories.
+
+    The own expiry of a memory wins over the lifetime of its kind, which counts from the last
+    change. Operational memories fade instead (SPEC-0015), pinned ones do not expire.
+    """
     rows = await db.fetch_all(_EXPIRED(**_over(lifetimes, now)))
     return [row["id"] for row in rows]
 

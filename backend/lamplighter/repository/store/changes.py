@@ -1,7 +1,8 @@
 """The change feed; each entry is written in the transaction of its change."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
@@ -9,7 +10,7 @@ import msgspec
 import sqlalchemy as sa
 
 from lamplighter.domain.change import Change, ChangeOp
-from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.database import Database, reading
 from lamplighter.repository.store.dialect import NUMBER, Json
 from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import changes
@@ -75,6 +76,13 @@ async def list_encoded_after(db: Database, seq: int) -> list[Change]:
 async def last_seq(db: Database) -> int:
     """Return the number of the newest change, or 0."""
     return int(await db.fetch_val(_LAST()) or 0)
+
+
+@asynccontextmanager
+async def snapshot(db: Database) -> AsyncIterator[int]:
+    """Read several things as of one moment; yields the number of its newest change."""
+    async with reading(db):
+        yield await last_seq(db)
 
 
 async def has_missed(db: Database, seq: int) -> bool:

@@ -1,19 +1,21 @@
 """Migration of a database to the newest revision, by whichever process comes first."""
 
+import asyncio
 import fcntl
 import os
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from lamplighter.assets import MIGRATIONS, known_revisions
 from lamplighter.assets import newest_revision as newest_revision
-from lamplighter.domain.errors import Busy, Unavailable
+from lamplighter.domain.errors import Busy, LamplighterError, Unavailable
 from lamplighter.repository.store import driver
-from lamplighter.repository.store.database import file_of, is_postgres
+from lamplighter.repository.store.database import Database, file_of, is_postgres
 
 LOCK_SUFFIX: Final = ".migrate.lock"
+T = TypeVar("T")
 
 MigrationSteps = Callable[[Any], None]
 """The work on a connection of SQLAlchemy within the one transaction of a migration."""
@@ -71,6 +73,19 @@ def revision_of(url: str) -> str | None:
         return place.revision()
     except (driver.Error, OSError) as error:
         raise _unusable(place, error) from error
+
+
+def read_current(url: str, read: Callable[[Database], Awaitable[T]]) -> T | None:
+    """Return what a function reads; None if the database is not usable or of another revision."""
+
+    async def work() -> T:
+        async with Database(url) as db:
+            return await read(db)
+
+    with suppress(LamplighterError, driver.Error, OSError):
+        if revision_of(url) == newest_revision():
+            return asyncio.run(work())
+    return None
 
 
 def cannot_use(url: str, error: Exception) -> Unavailable:

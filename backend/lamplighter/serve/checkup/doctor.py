@@ -10,12 +10,10 @@ import httpx2
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
-from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.search.semantic import judge_index as told_meaning
 from lamplighter.domain.services import vitals
 from lamplighter.domain.services.vitals import VitalSign, build_sign
-from lamplighter.repository import Database
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import display_address, file_of, is_postgres
 from lamplighter.repository.store.file_watch import REPAIR
@@ -27,7 +25,6 @@ from lamplighter.serve.checkup import checks
 from lamplighter.serve.local import home_token, web_url
 from lamplighter.serve.queries import vectors
 from lamplighter.serve.semantic import finder
-from lamplighter.usecases.sessions.halt import HaltControl
 from lamplighter.usecases.system import vitals as gathered
 
 UNREADABLE_SHOWN: Final = 20
@@ -142,19 +139,12 @@ def _database_warnings(condition: DatabaseCondition) -> Iterator[VitalSign]:
 
 def _halt(settings: Settings) -> Iterator[VitalSign]:
     """Report a halt, as far as the database can be read."""
-    halt_control, url = home.halt_control(settings), settings.database_url
-    halt = halt_control.by_file()
-    if halt is None and (is_postgres(url) or file_of(url).exists()):
-        with suppress(LamplighterError, driver.Error, OSError):
-            if migrate.revision_of(url) == migrate.newest_revision():
-                halt = asyncio.run(_active_halt(url, halt_control))
+    halt_control = home.halt_control(settings)
+    halt = halt_control.by_file() or migrate.read_current(
+        settings.database_url, halt_control.pulled
+    )
     if halt is not None:
         yield vitals.judge_halt(halt.description, halt_control.release(halt))
-
-
-async def _active_halt(url: str, halt_control: HaltControl) -> Halt | None:
-    async with Database(url) as db:
-        return await halt_control.pulled(db)
 
 
 def _memories(settings: Settings) -> Iterator[VitalSign]:
@@ -174,16 +164,9 @@ def _memories(settings: Settings) -> Iterator[VitalSign]:
 
 def _memories_to_review(settings: Settings) -> Iterator[VitalSign]:
     """Report the last measurement of the memory, if the database can be read."""
-    url = settings.database_url
-    if is_postgres(url) or file_of(url).exists():
-        with suppress(LamplighterError, driver.Error, OSError):
-            if migrate.revision_of(url) == migrate.newest_revision():
-                yield asyncio.run(_memory_sign(url))
-
-
-async def _memory_sign(url: str) -> VitalSign:
-    async with Database(url) as db:
-        return await gathered.memory_sign(db)
+    sign = migrate.read_current(settings.database_url, gathered.memory_sign)
+    if sign is not None:
+        yield sign
 
 
 def _embeddings(settings: Settings) -> Iterator[VitalSign]:

@@ -1,7 +1,6 @@
 """The notebook of a process: kept in sync with the memories, and with the files."""
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -14,8 +13,6 @@ from lamplighter.serve.services_file import ServicesFile
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.notebook.context import NotebookContext
 from lamplighter.usecases.notebook.upkeep import keep_in_step
-
-logger = logging.getLogger(__name__)
 
 START_SECONDS: Final = 2.0
 REST_SECONDS: Final = 2.0

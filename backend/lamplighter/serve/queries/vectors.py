@@ -1,18 +1,12 @@
 """The state of the embeddings: how many memories have one."""
 
-import asyncio
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from lamplighter import embedding
 from lamplighter.config.settings import Settings
-from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.search import semantic as rules
 from lamplighter.domain.search.semantic import IndexProgress
-from lamplighter.repository import Database
 from lamplighter.repository.search import embeddings
-from lamplighter.repository.store import driver
-from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.repository.upkeep import migrate
 from lamplighter.serve.semantic.finder import why_not
 
@@ -42,15 +36,6 @@ def describe(settings: Settings, index_progress: IndexProgress | None) -> dict[s
 
 def progress(settings: Settings) -> IndexProgress | None:
     """Return the number of memories with embeddings, None if it cannot be read."""
-    url = settings.database_url
-    if not is_postgres(url) and not file_of(url).exists():
-        return None
-    with suppress(LamplighterError, driver.Error, OSError):
-        if migrate.revision_of(url) == migrate.newest_revision():
-            return asyncio.run(_progress(url))
-    return None
-
-
-async def _progress(url: str) -> IndexProgress:
-    async with Database(url) as db:
-        return await embeddings.progress(db, embedding.NAME)
+    return migrate.read_current(
+        settings.database_url, lambda db: embeddings.progress(db, embedding.NAME)
+    )

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -62,6 +62,17 @@ class Tool:
     seconds: float | None = TOOL_SECONDS
     title: str = ""
     hints: ToolHints = RECORDS
+
+
+class ToolSet(Protocol):
+    """The tools of a caller."""
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """The offered tools."""
+
+    async def use(self, name: str, arguments: Mapping[str, Any]) -> ToolOutput:
+        """Use a tool by its name."""
 
 
 Place = TypeVar("Place")

@@ -19,7 +19,6 @@ from lamplighter.domain.services.checks.push import (
     parse_signal,
 )
 from lamplighter.formats.serialize import Writer
-from lamplighter.repository import reading
 from lamplighter.repository.services import pushes
 from lamplighter.repository.store import changes
 from lamplighter.usecases.services import push_checks
@@ -62,13 +61,10 @@ async def receive(request: Request) -> Response:
     "services:write",
     shapes.PushKeyOut,
     status=201,
-    body=common_shapes.Empty,
-    problems=(404,),
 )
-async def create_key(request: Request) -> Response:
+async def create_key(request: Request, body: common_shapes.Empty) -> Response:
     """Create the key of a push check; an earlier key ends."""
     here, parts = api_context(request), request.path_params
-    await params.body(request, common_shapes.Empty)
     services = here.services()
     service, check = push_checks.find_push_check(services, parts["name"], parts["check"])
     key = await push_checks.create_key(here, services, service.name, check.name)
@@ -77,24 +73,16 @@ async def create_key(request: Request) -> Response:
     return answer(shown, 201, headers={"Cache-Control": "no-store"})
 
 
-@operation(
-    "GET",
-    "/services/{name}/checks/{check}/signals",
-    "services:read",
-    shapes.PushSignalPage,
-    query=common_shapes.PageQuery,
-    problems=(404,),
-)
-async def list_signals(request: Request) -> Response:
+@operation("GET", "/services/{name}/checks/{check}/signals", "services:read", shapes.PushSignalPage)
+async def list_signals(request: Request, query: common_shapes.PageQuery) -> Response:
     """List the signals of a push check, newest first."""
-    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    here = api_context(request)
     parts, position = request.path_params, params.position(query.cursor)
     service, check = push_checks.find_push_check(here.services(), parts["name"], parts["check"])
-    async with reading(here.db):
+    async with changes.snapshot(here.db) as seq:
         found = await pushes.page(
             here.db, service.name, check.name, limit=query.limit, position=position
         )
-        seq = await changes.last_seq(here.db)
     items = [_as_json(each) for each in found.items]
     return page(request, items, found.position, seq)
 

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from lamplighter.api.common_shapes import ListPage, public_shape
+from lamplighter.api.common_shapes import page_of, public_shape
 from lamplighter.domain.services.checks.push import PushSignal
 
 
@@ -20,7 +20,4 @@ class PushSignalOut(Struct):
     """A signal of a job, with its body."""
 
 
-class PushSignalPage(ListPage):
-    """A page of the signals of a push check, newest first."""
-
-    items: list[PushSignalOut]
+PushSignalPage = page_of(PushSignalOut, "A page of the signals of a push check, newest first.")

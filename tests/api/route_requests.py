@@ -156,6 +156,8 @@ class Asking:
             self.reset()
         if "/notebook" in op.path:
             self.pages(doubtful=op.method == "PUT" and op.path.endswith("/notebook"))
+            if op.matches:  # else the page changes when it follows earlier memories
+                self.home.ask("notebook", "sync")
         parts = {
             "{name}/checks/{check}": "backup/checks/nightly",
             "{signal}": "0",

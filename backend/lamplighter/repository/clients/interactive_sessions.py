@@ -69,13 +69,11 @@ async def prompt_beginnings(db: Database, session_id: int) -> list[str]:
 
 async def count_captured(db: Database, session_id: int) -> int:
     """Count the memories that rules captured in a session, from tools and from user prompts."""
-    query = (
-        sa.select(sa.func.count())
-        .select_from(memories)
-        .where(memories.c.session_id == session_id)
-        .where(memories.c.source.in_((Source.CAPTURED, Source.OWNER)))
+    return await db.count_rows(
+        memories,
+        memories.c.session_id == session_id,
+        memories.c.source.in_((Source.CAPTURED, Source.OWNER)),
     )
-    return int(await db.fetch_val(query))
 
 
 async def captured_texts(db: Database, session_id: int) -> list[str]:
@@ -110,8 +108,7 @@ async def newest(
         .order_by(sessions.c.id.desc())
         .limit(1)
     )
-    row = await db.fetch_one(query)
-    return None if row is None else from_row(row)
+    return await db.fetch_first(query, from_row)
 
 
 async def set_summary(db: Database, session_id: int, summary: str, *, now: datetime) -> Session:

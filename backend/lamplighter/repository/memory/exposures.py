@@ -91,13 +91,9 @@ async def sessions_including(db: Database, memory_id: int, *, limit: int) -> lis
 
 async def count_sessions_including(db: Database, memory_id: int) -> int:
     """Return the number of sessions that had a memory in their prompt."""
-    query = (
-        sa.select(sa.func.count())
-        .select_from(exposures)
-        .where(exposures.c.memory_id == memory_id)
-        .where(exposures.c.position.is_not(None))
+    return await db.count_rows(
+        exposures, exposures.c.memory_id == memory_id, exposures.c.position.is_not(None)
     )
-    return int(await db.fetch_val(query))
 
 
 async def included_memories(
@@ -276,8 +272,7 @@ async def last_update(db: Database, session_id: int) -> PromptUpdate | None:
         .order_by(retellings.c.id.desc())
         .limit(1)
     )
-    row = await db.fetch_one(query)
-    return None if row is None else _prompt_update(row)
+    return await db.fetch_first(query, _prompt_update)
 
 
 async def updates_of(db: Database, session_id: int) -> list[PromptUpdate]:

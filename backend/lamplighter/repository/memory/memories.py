@@ -37,10 +37,16 @@ from lamplighter.repository.memory.as_of import Unindexed, parts
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
 from lamplighter.repository.memory.listing import contains, in_list
-from lamplighter.repository.store.database import Database, publisher
+from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, InIdList, Seconds, distinct_values, stamp
 from lamplighter.repository.store.session_tables import memory_views
-from lamplighter.repository.store.statements import Page, Statement, prepare_insert
+from lamplighter.repository.store.statements import (
+    Page,
+    Statement,
+    equal_to,
+    prepare_insert,
+    publisher,
+)
 from lamplighter.repository.store.tables import KNOWLEDGE, memories
 from lamplighter.repository.store.unreadable import from_fields, is_readable
 from lamplighter.repository.store.unreadable import from_row as from_row
@@ -101,8 +107,8 @@ def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[b
         clauses.append(columns.service.is_not_distinct_from(service))
     if selection.active is not None:
         clauses.append(columns.active == int(selection.active))
-    asked = {name: getattr(selection, name) for name in ("category", "kind", "project", "scope")}
-    clauses += [columns[name] == value for name, value in asked.items() if value is not None]
+    same = ("category", "kind", "project", "scope")
+    clauses += equal_to(columns, **{name: getattr(selection, name) for name in same})
     if selection.session_id is not None:
         clauses.append(sa.func.coalesce(columns.session_id, _NOBODY) == selection.session_id)
     if selection.in_review:

@@ -180,8 +180,7 @@ async def purge(db: Database, ids: Sequence[int], why: ChangeOrigin, *, now: dat
 
 async def get(db: Database, memory_id: int) -> TrashedMemory | None:
     """Return one memory of the trash."""
-    row = await db.fetch_one(sa.select(trash).where(trash.c.id == memory_id))
-    return None if row is None else _trashed_memory(row)
+    return await db.fetch_first(sa.select(trash).where(trash.c.id == memory_id), _trashed_memory)
 
 
 async def by_ids(db: Database, ids: Sequence[int]) -> list[TrashedMemory]:
@@ -202,8 +201,7 @@ async def page(
 
 async def count(db: Database, *, q: str = "") -> int:
     """Return the number of memories in the trash."""
-    query = sa.select(sa.func.count()).select_from(trash).where(*_matching(q))
-    return int(await db.fetch_val(query))
+    return await db.count_rows(trash, *_matching(q))
 
 
 async def count_related(db: Database, ids: Sequence[int]) -> dict[int, dict[str, int]]:

@@ -1,7 +1,7 @@
 """Uses of cooldowns, from the reservation of each use to its outcome."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from lamplighter.domain.services.cooldown import (
 from lamplighter.domain.services.service import ActionKind, normalize_service_name
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
-from lamplighter.repository.store.database import Database, publisher
+from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.session_tables import incident_sessions
 from lamplighter.repository.store.statements import (
@@ -26,9 +26,11 @@ from lamplighter.repository.store.statements import (
     Page,
     PublishedRows,
     Statement,
+    equal_to,
     fetch_list,
     newest_first,
     one_of,
+    publisher,
 )
 from lamplighter.repository.store.tables import cooldowns, reader
 
@@ -96,8 +98,7 @@ async def change(db: Database, use_id: int, *, now: datetime, **values: Any) -> 
 
 async def get(db: Database, use_id: int) -> CooldownUse | None:
     """Return one use."""
-    row = await db.fetch_one(sa.select(cooldowns).where(cooldowns.c.id == use_id))
-    return None if row is None else _use(row)
+    return await db.fetch_first(sa.select(cooldowns).where(cooldowns.c.id == use_id), _use)
 
 
 async def record_recovery(
@@ -171,8 +172,7 @@ async def unmarked(
         .order_by(cooldowns.c.id.desc())
         .limit(1)
     )
-    row = await db.fetch_one(query)
-    return None if row is None else _use(row)
+    return await db.fetch_first(query, _use)
 
 
 async def uses_since(db: Database, moment: datetime) -> list[CooldownUse]:
@@ -246,8 +246,7 @@ async def last_deployment(db: Database, service: str, *, before: datetime) -> Co
         .order_by(cooldowns.c.id.desc())
         .limit(1)
     )
-    row = await db.fetch_one(query)
-    return None if row is None else _use(row)
+    return await db.fetch_first(query, _use)
 
 
 async def spelling(db: Database, service: str) -> str | None:
@@ -259,11 +258,7 @@ async def page(
     db: Database, selection: CooldownFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[CooldownUse]:
     """Return one page of uses and refusals, newest first."""
-    query = sa.select(cooldowns)
-    if selection.service is not None:
-        query = query.where(cooldowns.c.service == selection.service)
-    if selection.action is not None:
-        query = query.where(cooldowns.c.action == selection.action)
+    query = sa.select(cooldowns).where(*equal_to(cooldowns.c, **asdict(selection)))
     return await newest_first(db, query, cooldowns.c.id, _use, limit=limit, position=position)
 
 

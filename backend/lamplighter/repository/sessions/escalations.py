@@ -10,8 +10,8 @@ from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.domain.sessions.session import Status
 from lamplighter.formats import serialize
-from lamplighter.repository.store.database import Database, publisher
-from lamplighter.repository.store.statements import Fetch, PublishedRows, Statement
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Fetch, PublishedRows, Statement, publisher
 from lamplighter.repository.store.tables import escalations, reader, sessions
 
 ENTITY: Final = "escalation"
@@ -142,8 +142,8 @@ async def change_state(
 
 async def get(db: Database, number: int) -> Escalation | None:
     """Return one escalation."""
-    found = await _fetch(db, sa.select(escalations).where(escalations.c.id == number))
-    return found[0] if found else None
+    query = sa.select(escalations).where(escalations.c.id == number)
+    return await db.fetch_first(query, _escalation)
 
 
 async def close(

@@ -15,16 +15,18 @@ from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.sessions.session import OutcomeState, Session, SessionPlan, Status, Trigger
 from lamplighter.formats import serialize
 from lamplighter.repository.store import database
-from lamplighter.repository.store.database import Database, publisher
+from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.statements import (
     Fetch,
     Page,
     PublishedRows,
     Statement,
+    equal_to,
     fetch_list,
     newest_first,
     one_of,
+    publisher,
 )
 from lamplighter.repository.store.tables import reader, sessions
 
@@ -96,15 +98,13 @@ async def insert(
 
 async def get(db: Database, session_id: int) -> Session | None:
     """Return one session."""
-    row = await db.fetch_one(sa.select(sessions).where(sessions.c.id == session_id))
-    return None if row is None else from_row(row)
+    return await db.fetch_first(sa.select(sessions).where(sessions.c.id == session_id), from_row)
 
 
 async def child(db: Database, session_id: int) -> Session | None:
     """Return the session that a session escalated to."""
     query = sa.select(sessions).where(sessions.c.parent_id == session_id).order_by(sessions.c.id)
-    row = await db.fetch_one(query.limit(1))
-    return None if row is None else from_row(row)
+    return await db.fetch_first(query.limit(1), from_row)
 
 
 async def progress(
@@ -334,8 +334,7 @@ async def _update(
 
 def _conditions(selection: SessionFilter) -> list[sa.ColumnElement[bool]]:
     asked = ("status", "tier", "trigger", "project")
-    given = {name: getattr(selection, name) for name in asked}
-    clauses = [sessions.c[name] == value for name, value in given.items() if value is not None]
+    clauses = equal_to(sessions.c, **{name: getattr(selection, name) for name in asked})
     if selection.service is not None:
         name = json.dumps(selection.service, ensure_ascii=False)
         listed = sa.type_coerce(sessions.c.services, sa.Text)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import Memory, MemoryId, Trust
-from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.services.service import is_same_service
 from lamplighter.domain.sessions.context import Placement, ServiceLines, SessionPrompt
 from lamplighter.repository.memory.as_of import parts
 from lamplighter.repository.memory.listing import prompt_order
@@ -120,11 +120,7 @@ async def included_of_service(db: Database, session_id: int, service: str) -> li
         .order_by(exposures.c.position, exposures.c.id)
     )
     found = [(row["memory_id"], row["service"]) for row in await db.fetch_all(query)]
-    return [
-        number
-        for number, name in found
-        if normalize_service_name(name) == normalize_service_name(service)
-    ]
+    return [number for number, name in found if is_same_service(name, service)]
 
 
 async def _expose(

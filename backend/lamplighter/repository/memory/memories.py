@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import lru_cache, partial, reduce
+from functools import cache, lru_cache, partial, reduce
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -29,7 +29,7 @@ from lamplighter.domain.memory.memory import (
     Trust,
     new_memory,
 )
-from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.services.service import is_same_service, normalize_service_name
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
 from lamplighter.repository.memory import listing
@@ -217,10 +217,6 @@ _UPDATE: Final = Statement(
     sa.update(memories).where(memories.c.id == sa.bindparam("number", type_=NUMBER)),
     tuple(dict.fromkeys((*_UPDATED, "tags", "content_hash"))),
 )
-_SPELLING: Final = Statement(
-    sa.select(memories.c.service).where(memories.c.service == sa.bindparam("service")).limit(1)
-)
-_SPELLINGS: Final = Statement(distinct_values(memories.c.service))
 _BY_IDS: Final = Statement(
     sa.select(memories)
     .where(InIdList(memories.c.id, sa.bindparam("ids", type_=sa.Text)))
@@ -312,24 +308,33 @@ async def service_name(db: Database, service: str | None, declared: Sequence[str
     if service is None or normalize_service_name(service) == GENERAL:
         return None
     for name in declared:
-        if normalize_service_name(name) == normalize_service_name(service):
+        if is_same_service(name, service):
             return name
-    if (written := await _spelling(db, service)) is not None:
+    if (written := await spelling(db, memories, service)) is not None:
         return written
-    from lamplighter.repository.services import event_names  # few names occur only in events
+    from lamplighter.repository.store.tables import events  # few names occur only in events
 
-    return await event_names.spelling(db, service) or service
+    return await spelling(db, events, service) or service
 
 
-async def _spelling(db: Database, service: str) -> str | None:
-    if await db.fetch_val(_SPELLING(service=service)) is not None:
+async def spelling(db: Database, table: sa.Table, service: str) -> str | None:
+    """Return the spelling of a service in the rows of a table, ignoring case."""
+    exact, every = _prepare_spelling(table)
+    if await db.fetch_val(exact(service=service)) is not None:
         return service
-    names = [row["value"] for row in await db.fetch_all(_SPELLINGS())]
+    names = [row["value"] for row in await db.fetch_all(every())]
     names = [name for name in names if name and isinstance(name, str)]
     return next(
-        (name for name in names if normalize_service_name(name) == normalize_service_name(service)),
+        (name for name in names if is_same_service(name, service)),
         None,
     )
+
+
+@cache
+def _prepare_spelling(table: sa.Table) -> tuple[Statement, Statement]:
+    column = table.c.service
+    exact = sa.select(column).where(column == sa.bindparam("service")).limit(1)
+    return Statement(exact), Statement(distinct_values(column))
 
 
 async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory:

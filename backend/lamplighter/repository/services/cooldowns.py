@@ -15,7 +15,7 @@ from lamplighter.domain.services.cooldown import (
     UseOutcome,
     statuses_of,
 )
-from lamplighter.domain.services.service import ActionKind, normalize_service_name
+from lamplighter.domain.services.service import ActionKind, is_same_service
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database
@@ -265,9 +265,7 @@ async def page(
 async def _spellings(db: Database, service: str) -> list[str]:
     query = sa.select(cooldowns.c.service).distinct().order_by(cooldowns.c.service)
     names = [row["service"] for row in await db.fetch_all(query)]
-    return [
-        name for name in names if normalize_service_name(name) == normalize_service_name(service)
-    ]
+    return [name for name in names if is_same_service(name, service)]
 
 
 async def usage_of(

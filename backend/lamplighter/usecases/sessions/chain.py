@@ -7,7 +7,7 @@ from typing import Final
 
 from lamplighter.domain.actions.approval import ApprovalState
 from lamplighter.domain.configuration import Configuration
-from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.errors import Conflict, require
 from lamplighter.domain.learning.changes import BEFORE
 from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.services.cooldown import (
@@ -22,6 +22,7 @@ from lamplighter.domain.services.service import (
     ApprovalPolicy,
     Service,
     Services,
+    is_same_service,
     normalize_service_name,
 )
 from lamplighter.domain.sessions import handoff as rules
@@ -217,11 +218,7 @@ async def notify_recovered(db: Database, session: Session, *, now: datetime) -> 
         newest = _newest(result for result in results if result.service == service)
         if all(result.ok and not result.warned for result in newest):
             uses = await cooldowns.uses_since(db, now - timedelta(hours=24))
-            own = [
-                use
-                for use in uses
-                if normalize_service_name(use.service) == normalize_service_name(service)
-            ]
+            own = [use for use in uses if is_same_service(use.service, service)]
             await notices.insert_recovery(db, service, own, now=now)
 
 
@@ -231,9 +228,7 @@ async def mark_handled(db: Database, number: int, *, now: datetime) -> Escalatio
     If the service still fails at the next round, it is escalated again.
     """
     async with writing(db):
-        existing = await escalations.get(db, number)
-        if existing is None:
-            raise NotFound(f"Escalation {number} not found.")
+        existing = require(await escalations.get(db, number), f"Escalation {number} not found.")
         if existing.state is not EscalationState.PERSON:
             raise Conflict(f"Escalation {number} is not open: it is {existing.state}.")
         handled = await escalations.close(db, existing.service, why=escalations.HANDLED, now=now)
@@ -292,7 +287,7 @@ async def _close(db: Database, service: str, *, now: datetime) -> None:
     asked = [
         each
         for each in await escalations.open_for_people(db)
-        if normalize_service_name(each.service) == normalize_service_name(service)
+        if is_same_service(each.service, service)
     ]
     for each in asked:
         well = await checks.rounds(db, service, after=each.created_at, limit=HEALTHY_ROUNDS)
@@ -307,7 +302,7 @@ async def _clear(
     uses = [
         use
         for use in await cooldowns.spent_since(db, now - LONGEST_WINDOW)
-        if normalize_service_name(use.service) == normalize_service_name(service)
+        if is_same_service(use.service, service)
     ]
     if not uses or any(use.outcome is UseOutcome.RESERVED for use in uses):
         return

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.errors import Conflict, require
 from lamplighter.domain.sessions.markers import Marker, MarkerKind, MarkerReading
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.transcript import Line
@@ -27,9 +27,7 @@ ENDED: Final = "its session has ended"
 
 async def get_leftover(db: Database, session_id: int) -> Session:
     """Return a session with markers over its limit in its file; raises NotFound or Conflict."""
-    session = await sessions.get(db, session_id)
-    if session is None:
-        raise NotFound(f"Session {session_id} not found.")
+    session = require(await sessions.get(db, session_id), f"Session {session_id} not found.")
     if session.running:
         raise Conflict(f"Session {session_id} is still running. Wait until it has ended.")
     if not session.markers_left:

@@ -13,7 +13,7 @@ from lamplighter.domain.actions.policy import (
     Refusal,
     RequestedAction,
 )
-from lamplighter.domain.errors import NotFound
+from lamplighter.domain.errors import require
 from lamplighter.domain.memory.memory import Category, Trust
 from lamplighter.domain.services import cooldown
 from lamplighter.domain.services.cooldown import (
@@ -167,11 +167,10 @@ async def reset_cooldowns(
     """
     declared = services.find(service)
     async with recording(db, "reset", now=now, service=service) as act:
-        name = declared.name if declared else await cooldowns.spelling(db, service)
-        if name is None:
-            raise NotFound(
-                f"Service {service!r} not found in services.yaml, and it has no recorded actions."
-            )
+        name = require(
+            declared.name if declared else await cooldowns.spelling(db, service),
+            f"Service {service!r} not found in services.yaml, and it has no recorded actions.",
+        )
         cleared = await cooldowns.clear(
             db, name, action, by=cooldowns.OPERATOR, now=now, act_id=act.id
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.errors import Conflict, require
 from lamplighter.domain.memory.decay import apply_decay, decay_changes
 from lamplighter.domain.memory.intents import ChangeOrigin, Intent, MemoryChange, ReviewOpening
 from lamplighter.domain.memory.memory import Memory
@@ -80,15 +80,13 @@ async def verify_memory(
     here: Context, sources: Sources, memory_id: int, *, dry_run: bool = False
 ) -> VerificationResult:
     """Verify one memory on request; raises NotFound, and Conflict for an inactive one."""
-    memory = await memories.get(here.db, memory_id)
-    if memory is None:
-        raise NotFound(f"Memory {memory_id} not found.")
+    memory = require(await memories.get(here.db, memory_id), f"Memory {memory_id} not found.")
     if not memory.active:
         raise Conflict(f"Memory {memory_id} is inactive. Activate it, then verify it.")
-    result = await _verify(here, sources, memory_id, dry_run=dry_run, by_person=True)
-    if result is None:
-        raise NotFound(f"Memory {memory_id} not found.")
-    return result
+    return require(
+        await _verify(here, sources, memory_id, dry_run=dry_run, by_person=True),
+        f"Memory {memory_id} not found.",
+    )
 
 
 async def _verify(

@@ -1,6 +1,6 @@
 """The content of an export: memories and client sessions, ordered by ID."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -54,17 +54,6 @@ async def client_sessions(
     )
     async for rows in _pages(db, query, sessions.c.id):
         yield [session_from(row) for row in rows]
-
-
-async def external_ids_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
-    """Return the external IDs of those of some sessions that are client sessions."""
-    query = (
-        sa.select(sessions.c.id, sessions.c.external_id)
-        .where(sessions.c.id.in_(ids))
-        .where(sessions.c.trigger == Trigger.CLIENT)
-        .where(sessions.c.external_id.is_not(None))
-    )
-    return {row["id"]: row["external_id"] for row in await db.fetch_all(query)}
 
 
 async def _pages(

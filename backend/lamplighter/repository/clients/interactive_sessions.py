@@ -11,7 +11,7 @@ from lamplighter.domain.sessions.summary import replace_quote as replaced_quote
 from lamplighter.domain.text import REDACTED
 from lamplighter.repository.feed import indexing
 from lamplighter.repository.sessions.sessions import ENTITY, from_row, session_rows
-from lamplighter.repository.store.changes import blank_row
+from lamplighter.repository.store.changes import blank_rows
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import client_prompts, memories, sessions
 
@@ -52,7 +52,7 @@ async def replace_quote(
     session = from_row(row) if row else None
     words = replaced_quote(session.summary or "", text, by) if session else ""
     if session is not None and words != (session.summary or ""):
-        await blank_row(db, ENTITY, session.id)
+        await blank_rows(db, ENTITY, [session.id])
         await summarize(db, session.id, words, messages=session.messages or 0, now=now)
 
 

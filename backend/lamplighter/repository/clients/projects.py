@@ -95,13 +95,6 @@ async def count_by_category(db: Database, project: str) -> dict[str, int]:
     return {row["category"]: row["count"] for row in await db.fetch_all(query)}
 
 
-async def count_client_sessions(db: Database, project: str) -> int:
-    """Return the number of client sessions in a project."""
-    return await db.count_rows(
-        sessions, sessions.c.project == project, sessions.c.trigger == Trigger.CLIENT
-    )
-
-
 async def stats(db: Database) -> KnowledgeStats:
     """Count active knowledge by category and project, and client sessions."""
     async with reading(db):

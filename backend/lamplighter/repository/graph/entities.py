@@ -142,18 +142,6 @@ async def named(
     return {name: some for name, some in result.items() if some}
 
 
-async def owners(db: Database, names: Collection[str], project: str) -> dict[str, int]:
-    """Return the entity that owns each folded name in a project, else globally."""
-    folded = {fold_name(name) for name in names} - {""}
-    query = (
-        sa.select(aliases.c.folded, aliases.c.entity_id)
-        .where(aliases.c.folded.in_(folded), aliases.c.project.in_([project, EVERYWHERE]))
-        .order_by(aliases.c.project)  # aliases of the project come last and take precedence
-    )
-    found = await db.fetch_all(query) if folded else []
-    return {row["folded"]: row["entity_id"] for row in found}
-
-
 async def names_of(db: Database, ids: Collection[int]) -> dict[int, list[str]]:
     """Return the sorted names of entities, including the names of merged entities."""
     members = await members_of(db, ids)

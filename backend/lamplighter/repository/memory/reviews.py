@@ -341,7 +341,7 @@ async def close_deleted(
         "resolved_at": now,
     }
     for each in await _fetch(db, sa.select(reviews).where(_involving(ids)).order_by(reviews.c.id)):
-        await changes.blank_row(db, ENTITY, each.id)  # the feed entry contains memory text
+        await changes.blank_rows(db, ENTITY, [each.id])  # the feed entry contains memory text
         if each.state is ReviewState.OPEN:
             await _update(db, reviews.c.id == each.id, gone, now=now)
         else:
@@ -383,7 +383,7 @@ async def blank_texts(db: Database, ids: Sequence[int], *, now: datetime) -> Non
         "said": sa.case((reviews.c.new_id.in_(ids), ""), else_=reviews.c.said),
     }
     for each in await _fetch(db, sa.select(reviews).where(_involving(ids)).order_by(reviews.c.id)):
-        await changes.blank_row(db, ENTITY, each.id)
+        await changes.blank_rows(db, ENTITY, [each.id])
         await _update(db, reviews.c.id == each.id, values, now=now)
 
 

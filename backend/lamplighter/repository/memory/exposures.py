@@ -1,7 +1,7 @@
 """Prompts of sessions: the exact text, and the reason for each memory."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from lamplighter.repository.memory.memories import PromptFilter, eligible
 from lamplighter.repository.store.database import Database, writing
 from lamplighter.repository.store.dialect import stamp
 from lamplighter.repository.store.statements import after
-from lamplighter.repository.store.tables import exposures, memories, prompts, retellings
+from lamplighter.repository.store.tables import exposures, memories, prompts, reader, retellings
 
 _OWN: Final = ("id", "session_id", "retelling")
 
@@ -36,16 +36,7 @@ async def insert(
     db: Database, session_id: int, prompt: SessionPrompt, placements: Sequence[Placement]
 ) -> None:
     """Record the placements of a session's first prompt."""
-    await db.execute(
-        sa.insert(prompts).values(
-            session_id=session_id,
-            system=prompt.system,
-            injected=prompt.injected,
-            message=prompt.message,
-            tokens=prompt.tokens,
-            budget=prompt.budget,
-        )
-    )
+    await db.execute(sa.insert(prompts).values(session_id=session_id, **asdict(prompt)))
     await _expose(db, session_id, placements, retelling=None)
 
 
@@ -288,5 +279,4 @@ def _placement_json(each: Placement) -> dict[str, Any]:
     }
 
 
-def _prompt_update(row: Any) -> PromptUpdate:
-    return PromptUpdate(**{**row, "placements": tuple(row["placements"])})
+_prompt_update: Final = reader(PromptUpdate)

@@ -272,9 +272,7 @@ async def members(db: Database, ids: Sequence[int]) -> dict[int, list[IncidentMe
     )
     found: dict[int, list[IncidentMember]] = {number: [] for number in ids}
     for row in await db.fetch_all(query):
-        found[row["incident_id"]].append(
-            IncidentMember(**{name: row[name] for name in IncidentMember.__dataclass_fields__})
-        )
+        found[row["incident_id"]].append(_member(row))
     return found
 
 
@@ -380,12 +378,7 @@ async def entries(db: Database, incident_id: int) -> list[IncidentEntry]:
         .where(incident_entries.c.incident_id == incident_id)
         .order_by(incident_entries.c.id)
     )
-    return [
-        IncidentEntry(
-            at=row["at"], kind=EntryKind(row["kind"]), service=row["service"], text=row["text"]
-        )
-        for row in await db.fetch_all(query)
-    ]
+    return [_entry(row) for row in await db.fetch_all(query)]
 
 
 async def flapping(db: Database, some: Sequence[Incident]) -> set[int]:
@@ -469,4 +462,6 @@ def _of_service(service: str) -> sa.Select[Any]:
 
 
 _incident: Final = reader(Incident)
+_member: Final = reader(IncidentMember)
+_entry: Final = reader(IncidentEntry)
 _rows: Final = PublishedRows(incidents, _incident, publisher(ENTITY, as_json.incident))

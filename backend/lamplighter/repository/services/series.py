@@ -24,6 +24,7 @@ from lamplighter.repository.store.tables import (
     check_aggregates,
     check_points,
     check_series,
+    reader,
 )
 
 SeriesKey = tuple[str, str]
@@ -315,15 +316,6 @@ async def prune_aggregates(
     await db.run_many(_PRUNE_AGGREGATES, rows)
 
 
-def series_of(row: Any) -> CheckSeries:
-    """Return the series in a row."""
-    values: Mapping[str, Any] = {
-        name: row[name] for name in CheckSeries.__dataclass_fields__ if name not in ("check",)
-    }
-    more = {"check": row["name"], "state": PointState(row["state"])}
-    return CheckSeries(**{**values, **more, "latencies": tuple(row["latencies"])})
-
-
 def _point(row: Any, names: Sequence[str]) -> SeriesPoint:
     values = {name: row[name] for name in names}
     return SeriesPoint(**{**values, "state": PointState(row["state"])})
@@ -331,3 +323,6 @@ def _point(row: Any, names: Sequence[str]) -> SeriesPoint:
 
 def _aggregate(row: Any) -> Aggregate:
     return Aggregate(**{name: row[name] for name in _AGGREGATE})
+
+
+series_of: Final = reader(CheckSeries)

@@ -110,7 +110,7 @@ notebook_pages = sa.Table(
     sa.Column("path", sa.Text, primary_key=True),
     *required(sa.Text, "text", "previous", "digest"),
     sa.Column("earlier", Json, nullable=False),
-    sa.Column("pending", NUMBER, nullable=False),
+    sa.Column("pending", Flag, nullable=False),
     sa.Column("written_at", UTCDateTime),
 )
 

@@ -1,7 +1,7 @@
 """Outcomes of verification, one per memory, and the memories to verify."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import text_contains
 from lamplighter.repository.store.session_tables import verification_position, verifications
 from lamplighter.repository.store.statements import Key, Page, equal_to, in_order
-from lamplighter.repository.store.tables import events, memories
+from lamplighter.repository.store.tables import events, memories, reader
 
 IDS_AT_ONCE: Final = 500
 LOW_CONFIDENCE: Final = 0.8
@@ -56,18 +56,7 @@ async def get(db: Database, memory_id: int) -> Verification | None:
 async def put(db: Database, outcome: Verification) -> None:
     """Store an outcome, which replaces the mark of its memory. Call it within `writing`."""
     await db.execute(sa.delete(verifications).where(verifications.c.memory_id == outcome.memory_id))
-    await db.execute(
-        sa.insert(verifications).values(
-            memory_id=outcome.memory_id,
-            state=outcome.state,
-            version=outcome.version,
-            evidence=list(outcome.evidence),
-            untested=list(outcome.untested),
-            checked_at=outcome.checked_at,
-            marked_at=outcome.marked_at,
-            mark=outcome.mark,
-        )
-    )
+    await db.execute(sa.insert(verifications).values(**asdict(outcome)))
 
 
 async def mark(db: Database, ids: Sequence[int], reason: str, *, now: datetime) -> None:
@@ -223,14 +212,4 @@ async def page(
     )
 
 
-def _read(row: Any) -> Verification:
-    return Verification(
-        memory_id=MemoryId(row["memory_id"]),
-        state=VerdictState(row["state"]),
-        version=row["version"],
-        evidence=tuple(row["evidence"]),
-        untested=tuple(row["untested"]),
-        checked_at=row["checked_at"],
-        marked_at=row["marked_at"],
-        mark=row["mark"],
-    )
+_read: Final = reader(Verification)

@@ -39,7 +39,6 @@ from lamplighter.repository.memory.listing import Sort as Sort
 from lamplighter.repository.memory.listing import contains, in_list
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, InIdList, Seconds, distinct_values, stamp
-from lamplighter.repository.store.session_tables import memory_views
 from lamplighter.repository.store.statements import (
     Page,
     Statement,
@@ -47,7 +46,7 @@ from lamplighter.repository.store.statements import (
     prepare_insert,
     publisher,
 )
-from lamplighter.repository.store.tables import KNOWLEDGE, memories
+from lamplighter.repository.store.tables import KNOWLEDGE, memories, memory_views
 from lamplighter.repository.store.unreadable import from_fields, is_readable
 from lamplighter.repository.store.unreadable import from_row as from_row
 

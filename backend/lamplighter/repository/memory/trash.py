@@ -27,10 +27,6 @@ from lamplighter.repository.memory.memories import ENTITY, from_row, list_by_ids
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, InIdList, text_contains
-from lamplighter.repository.store.session_tables import (
-    memory_periods,
-    verifications,
-)
 from lamplighter.repository.store.statements import Page, Statement, newest_first
 from lamplighter.repository.store.tables import (
     acts,
@@ -40,8 +36,10 @@ from lamplighter.repository.store.tables import (
     links,
     memories,
     memory_checks,
+    memory_periods,
     trash,
     trash_imports,
+    verifications,
 )
 from lamplighter.repository.store.tables import changes as feed
 from lamplighter.repository.store.unreadable import is_readable

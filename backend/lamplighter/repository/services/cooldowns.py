@@ -20,7 +20,6 @@ from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.session_tables import incident_sessions
 from lamplighter.repository.store.statements import (
     Fetch,
     Page,
@@ -32,7 +31,7 @@ from lamplighter.repository.store.statements import (
     one_of,
     publisher,
 )
-from lamplighter.repository.store.tables import cooldowns, reader
+from lamplighter.repository.store.tables import cooldowns, incident_sessions, reader
 
 ENTITY: Final = "cooldown"
 OPERATOR: Final = "operator"

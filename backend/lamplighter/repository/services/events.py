@@ -14,9 +14,8 @@ from lamplighter.domain.services.service import GENERAL
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import text_contains
-from lamplighter.repository.store.session_tables import event_groups
 from lamplighter.repository.store.statements import Key, Page, after, newest_first, publisher
-from lamplighter.repository.store.tables import events, reader
+from lamplighter.repository.store.tables import event_groups, events, reader
 
 if TYPE_CHECKING:
     from lamplighter.domain.sessions.session import Session

@@ -14,9 +14,8 @@ from lamplighter.domain.services.checks.push import (
     SignalKind,
 )
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.session_tables import push_checks
 from lamplighter.repository.store.statements import Page, newest_first
-from lamplighter.repository.store.tables import push_signals, reader
+from lamplighter.repository.store.tables import push_checks, push_signals, reader
 
 MAX_WAITING: Final = 10_000
 """The maximum number of waiting signals per check; beyond that the oldest are removed."""

@@ -19,16 +19,6 @@ NUMBER: Final = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 TEXT: Final = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
-def required(kind: Any, *names: str) -> list[sa.Column[Any]]:
-    """Return columns of one type that always have a value."""
-    return [sa.Column(name, kind, nullable=False) for name in names]
-
-
-def optional(kind: Any, *names: str) -> list[sa.Column[Any]]:
-    """Return columns of one type that may be empty."""
-    return [sa.Column(name, kind) for name in names]
-
-
 class Stored(TypeDecorator[T]):
     """A value in its stored form; a type that has another form in Python overrides `read`."""
 

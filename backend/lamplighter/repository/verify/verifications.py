@@ -11,9 +11,14 @@ from lamplighter.domain.memory.memory import OPERATIONAL, MemoryId, Trust
 from lamplighter.domain.verify.verdict import VerdictState
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import text_contains
-from lamplighter.repository.store.session_tables import verification_position, verifications
 from lamplighter.repository.store.statements import Key, Page, equal_to, in_order
-from lamplighter.repository.store.tables import events, memories, reader
+from lamplighter.repository.store.tables import (
+    events,
+    memories,
+    reader,
+    verification_position,
+    verifications,
+)
 
 IDS_AT_ONCE: Final = 500
 LOW_CONFIDENCE: Final = 0.8

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 ENTITY: Final = "session"
 UID_BYTES: Final = 6
+PROBE: Final = "probe"
+"""The built-in engine runs no program and writes no file."""
 _RUNS: Final = sessions.c.status == Status.RUNNING
 _RUNNING: Final = Statement(
     sa.select(sessions).where(_RUNS, sessions.c.trigger != Trigger.CLIENT).order_by(sessions.c.id)
@@ -228,6 +230,18 @@ async def running(db: Database) -> list[Session]:
 def running_fetch() -> Fetch[list[Session]]:
     """Build the fetch of the running sessions, without those of clients, oldest first."""
     return fetch_list(_RUNNING(), from_row)
+
+
+async def session_at(db: Database, at: datetime | None) -> int | None:
+    """Return a session that could write files at `at`, or now if `at` is None."""
+    query = sa.select(sessions.c.id).where(sessions.c.tier > 0).where(sessions.c.engine != PROBE)
+    if at is None:
+        query = query.where(sessions.c.ended_at.is_(None))
+    else:
+        query = query.where(sessions.c.started_at <= at)
+        query = query.where(sa.or_(sessions.c.ended_at.is_(None), sessions.c.ended_at >= at))
+    row = await db.fetch_one(query.order_by(sessions.c.id.desc()).limit(1))
+    return None if row is None else int(row["id"])
 
 
 async def pending_output(db: Database, home: str) -> list[Session]:

@@ -190,14 +190,14 @@ _SPENT: Final = Statement(
 )
 
 
-async def spent_since(db: Database, moment: datetime) -> list[CooldownUse]:
-    """Return the uses from a moment on that took a slot and still occupy it, oldest first."""
-    return await db.fetch(spent_fetch(moment))
+async def spent(db: Database, *, now: datetime) -> list[CooldownUse]:
+    """Return the uses that took a slot and can still occupy it, oldest first."""
+    return await db.fetch(spent_fetch(now))
 
 
-def spent_fetch(moment: datetime) -> Fetch[list[CooldownUse]]:
-    """Build the fetch of the uses from a moment on that took a slot and still occupy it."""
-    return fetch_list(_SPENT(moment=moment), _use)
+def spent_fetch(now: datetime) -> Fetch[list[CooldownUse]]:
+    """Build the fetch of the uses that took a slot and can still occupy it."""
+    return fetch_list(_SPENT(moment=now - LONGEST_WINDOW), _use)
 
 
 async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[CooldownUse]:
@@ -271,13 +271,7 @@ async def usage_of(
     db: Database, names: Sequence[str], *, now: datetime
 ) -> dict[str, tuple[CooldownStatus, ...]]:
     """Return the usage of each cooldown of some services, by service."""
-    uses = await spent_since(db, now - LONGEST_WINDOW)
-    return statuses_of(names, uses, now=now)
-
-
-def uses_fetch(now: datetime) -> Fetch[list[CooldownUse]]:
-    """Build the fetch of the uses that can still count."""
-    return spent_fetch(now - LONGEST_WINDOW)
+    return statuses_of(names, await spent(db, now=now), now=now)
 
 
 _use: Final = reader(CooldownUse)

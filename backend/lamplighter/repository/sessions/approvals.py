@@ -211,12 +211,7 @@ async def page(
     return await in_order(db, query, key, _approval, limit=limit, position=position)
 
 
-async def count_open(db: Database, *, now: datetime) -> tuple[int, datetime | None]:
-    """Return the number of open approvals, and since when the oldest has been open."""
-    return await db.fetch(count_open_fetch(now))
-
-
-def count_open_fetch(now: datetime) -> Fetch[tuple[int, datetime | None]]:
+def count_open(now: datetime) -> Fetch[tuple[int, datetime | None]]:
     """Build the fetch of the number of open approvals, and since when the oldest is open."""
     return Fetch(
         [_COUNT_OPEN(now=now)], lambda found: (int(found[0][0]["count"]), found[0][0]["at"])

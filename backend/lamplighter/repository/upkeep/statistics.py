@@ -154,11 +154,6 @@ _OPEN_REVIEWS: Final = Statement(
 )
 
 
-async def count_queued(db: Database) -> int:
-    """Return the number of queued requests."""
-    return await db.fetch(queued_fetch())
-
-
 def queued_fetch() -> Fetch[int]:
     """Build the fetch of the number of queued requests."""
     return Fetch([_QUEUED()], lambda found: int(found[0][0]["count"]))
@@ -367,8 +362,8 @@ async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
         prompts=await db.count_rows(prompts) + await db.count_rows(retellings),
         reviews=(await open_reviews(db))[0],
         pages_waiting=(await waiting_pages(db))[0],
-        approvals=(await approvals.count_open(db, now=now))[0],
-        requests=await count_queued(db),
+        approvals=(await db.fetch(approvals.count_open(now)))[0],
+        requests=await db.fetch(queued_fetch()),
         outbox=await _outbox(db),
         unindexed=await db.count_rows(unindexed),
         without_vector=await _without_vector(db),

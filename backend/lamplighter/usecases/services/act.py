@@ -18,7 +18,6 @@ from lamplighter.domain.memory.memory import Category, Trust
 from lamplighter.domain.services import cooldown
 from lamplighter.domain.services.cooldown import (
     ATTEMPTS,
-    LONGEST_WINDOW,
     CooldownStatus,
     CooldownUse,
     UseOutcome,
@@ -214,7 +213,7 @@ async def rule_on_action(
 ) -> PolicyDecision:
     """Return whether an action may run now; `pair` is the use whose second attempt it is."""
     chosen = RequestedAction(Service(name=service), action)
-    uses = uses_of(service, await cooldowns.spent_since(db, now - LONGEST_WINDOW))
+    uses = uses_of(service, await cooldowns.spent(db, now=now))
     facts = replace(
         await session_facts(db, session),
         under_way=_under_way(session, uses),

@@ -12,7 +12,6 @@ from lamplighter.domain.learning.changes import BEFORE
 from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.services.cooldown import (
     HEALTHY_ROUNDS,
-    LONGEST_WINDOW,
     CooldownUse,
     UseOutcome,
 )
@@ -104,7 +103,7 @@ async def handoff_from(
     changed = await events.last_change(
         db, [each.name for each in needs] or named, start=now - BEFORE, until=now
     )
-    tried = await cooldowns.spent_since(db, now - LONGEST_WINDOW)
+    tried = await cooldowns.spent(db, now=now)
     return Handoff(
         session_id=parent_id,
         tier=accepted[0].tier,
@@ -300,9 +299,7 @@ async def _clear(
     db: Database, session: Session, service: str, *, reset_after: timedelta, now: datetime
 ) -> None:
     uses = [
-        use
-        for use in await cooldowns.spent_since(db, now - LONGEST_WINDOW)
-        if is_same_service(use.service, service)
+        use for use in await cooldowns.spent(db, now=now) if is_same_service(use.service, service)
     ]
     if not uses or any(use.outcome is UseOutcome.RESERVED for use in uses):
         return

@@ -12,7 +12,7 @@ from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines.claude import NAME as CLAUDE
 from lamplighter.engines.cutting import PendingLines
-from lamplighter.engines.tail import Tail
+from lamplighter.engines.tail import read_lines
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.ingest.context import IngestContext, IngestResult
@@ -41,7 +41,7 @@ async def ingest_leftover(ingest: IngestContext, file: Path, halt_control: HaltC
     Stops on a halt, or if another process ingests the same markers.
     """
     place = ingest.session.left_offset, ingest.session.left_step
-    for lines in _decided(ingest.session, _lines(file, ingest.session.left_offset)):
+    for lines in _decided(ingest.session, read_lines(file, ingest.session.left_offset)):
         feed = StepQueue(ingest, lines, reached=place)
         while not feed.empty:
             if halt_control.by_file() is not None:
@@ -97,15 +97,3 @@ def _decided(session: Session, read: Iterator[list[Line]]) -> Iterator[Sequence[
     for lines in read:
         yield undecided.ready(lines)
     yield undecided.rest()
-
-
-def _lines(file: Path, offset: int) -> Iterator[list[Line]]:
-    tail = Tail(file, offset)
-    try:
-        while not tail.at_end:
-            yield tail.read()
-        last = tail.last()
-        if last:
-            yield [last]
-    finally:
-        tail.close()

@@ -300,6 +300,17 @@ async def page(
     return await newest_first(db, query, sessions.c.id, from_row, limit=limit, position=position)
 
 
+async def lineage(db: Database, session_id: int) -> list[int]:
+    """Return a session's ancestors and itself, the root first."""
+    numbers: list[int] = []
+    number: int | None = session_id
+    while number is not None and len(numbers) <= MAX_TIER:
+        numbers.insert(0, number)
+        existing = await get(db, number)
+        number = existing.parent_id if existing else None
+    return numbers
+
+
 async def chain_members(db: Database, items: Sequence[Session]) -> list[Session]:
     """Return the other sessions in the chains of these, oldest first."""
     by_id = {each.id: each for each in items}

@@ -90,7 +90,7 @@ async def handoff_from(
 
     Another `state` selects escalations in that state, such as taken ones.
     """
-    ids = await lineage(db, parent_id)
+    ids = await sessions.lineage(db, parent_id)
     accepted = [
         each for each in await escalations.of_sessions(db, [parent_id]) if each.state is state
     ]
@@ -115,17 +115,6 @@ async def handoff_from(
     )
 
 
-async def lineage(db: Database, session_id: int) -> list[int]:
-    """Return a session's ancestors and itself, the root first."""
-    numbers: list[int] = []
-    number: int | None = session_id
-    while number is not None and len(numbers) <= MAX_TIER:
-        numbers.insert(0, number)
-        existing = await sessions.get(db, number)
-        number = existing.parent_id if existing else None
-    return numbers
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionChain:
     """A whole chain: its sessions, the root first, with escalations, findings and actions."""
@@ -144,7 +133,7 @@ class SessionChain:
 
 async def get_chain(db: Database, session_id: int) -> SessionChain:
     """Return the chain of a session."""
-    found = [await sessions.get(db, number) for number in await lineage(db, session_id)]
+    found = [await sessions.get(db, number) for number in await sessions.lineage(db, session_id)]
     whole = [each for each in found if each is not None]
     while whole and len(whole) <= MAX_TIER and (child := await sessions.child(db, whole[-1].id)):
         whole.append(child)

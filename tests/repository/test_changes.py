@@ -83,11 +83,11 @@ async def test_has_missed_reports_a_reader_behind_the_retention(
     assert await changes.has_missed(db, seen) is missed
 
 
-async def test_blank_row_removes_the_payloads_of_one_row(db: Database) -> None:
+async def test_blank_rows_removes_the_payloads_of_a_row(db: Database) -> None:
     await append(db, 2)
     async with writing(db):
-        await changes.blank_row(db, "event", 1)
-        await changes.blank_row(db, "memory", 0)
+        await changes.blank_rows(db, "event", [1])
+        await changes.blank_rows(db, "memory", [0])
 
     assert [each.row for each in await changes.list_after(db, 0)] == [{"text": "ü\n"}, None]
 

@@ -7,7 +7,8 @@ import pytest
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import event_names, events
+from lamplighter.repository.memory import memories
+from lamplighter.repository.services import events
 from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store import driver, tables
@@ -151,8 +152,8 @@ async def test_service_names_are_distinct_and_read_from_an_index(db: Database, u
     for service in ("plex", None, "AdGuard-Home", "plex", "caddy"):
         await happened(db, service=service)
 
-    assert await event_names.spelling(db, "adguard_home") == "AdGuard-Home"
-    assert await event_names.spelling(db, "nothing") is None
+    assert await memories.spelling(db, tables.events, "adguard_home") == "AdGuard-Home"
+    assert await memories.spelling(db, tables.events, "nothing") is None
     query = distinct_values(tables.events.c.service)
     assert [row["value"] for row in await db.fetch_all(query)] == ["AdGuard-Home", "caddy", "plex"]
     if not is_postgres(url):  # it would scan a table of a few rows

@@ -221,8 +221,8 @@ async def test_approvals_are_read_as_stored_and_in_pages(db: Database) -> None:
 
     assert first.items + rest.items == cases
     assert every.items == cases[::-1]
-    assert await approvals.count_open(db, now=NOON) == (3, NOON)
-    assert await approvals.count_open(db, now=NOON + timedelta(minutes=5)) == (0, None)
+    assert await db.fetch(approvals.count_open(NOON)) == (3, NOON)
+    assert await db.fetch(approvals.count_open(NOON + timedelta(minutes=5))) == (0, None)
 
 
 async def test_policy_first_applies_to_the_same_command_directory_and_service(db: Database) -> None:

@@ -82,7 +82,7 @@ async def test_the_next_session_accepts_the_escalations_with_all_details(db: Dat
     ]
     assert [(each.service, each.cause) for each in third.handoff.findings] == [("Web", "db")]
     assert [use.outcome for use in third.handoff.tried] == [UseOutcome.FAILURE] * 2
-    assert await chain.lineage(db, third.session.id) == [*session_ids, third.session.id]
+    assert await kept.lineage(db, third.session.id) == [*session_ids, third.session.id]
     for words in (
         "## Handoff",
         f"Session {second.session.id} (tier 2) escalated:",

@@ -20,7 +20,7 @@ from lamplighter.repository.clients import transcripts
 from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.organize import runs
 from lamplighter.repository.services import events, incidents
-from lamplighter.repository.store.session_tables import transcript_messages
+from lamplighter.repository.store.tables import transcript_messages
 from lamplighter.usecases.clients import client_sessions
 from lamplighter.usecases.clients.client_sessions import NewSession
 from lamplighter.usecases.clients.interactive import join

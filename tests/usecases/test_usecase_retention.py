@@ -25,7 +25,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import alerts, events, incidents
 from lamplighter.repository.sessions import folding, requests, sessions
-from lamplighter.repository.store import session_tables, tables
+from lamplighter.repository.store import tables
 from lamplighter.repository.upkeep import pruning
 from lamplighter.repository.upkeep.statistics import collect_figures
 from lamplighter.usecases.services.incidents.steps import open_incident
@@ -195,12 +195,12 @@ BOUNDED = {
 """Tables whose rows are not removed at an age, by what bounds them."""
 AGES = {
     "change_retention": (tables.changes,),
-    "check_result_retention": (session_tables.check_points,),
-    "check_series_retention": (session_tables.check_aggregates,),
+    "check_result_retention": (tables.check_points,),
+    "check_series_retention": (tables.check_aggregates,),
     "session_check_retention": (tables.checks,),
-    "transcript_retention": (session_tables.transcript_messages,),
+    "transcript_retention": (tables.transcript_messages,),
     "session_retention": folding.OWNED,
-    "event_retention": (tables.events, session_tables.event_groups),
+    "event_retention": (tables.events, tables.event_groups),
     "record_retention": [table for table, *_ in pruning.RECORDS],
     "incident_retention": (
         *(tables.incidents, tables.service_pauses),
@@ -210,7 +210,7 @@ AGES = {
         *(tables.sessions, tables.days),
         *(table for table, *_ in pruning.HISTORY),
     ),
-    "journal_retention": (session_tables.graph_steps, *(table for table, _ in pruning.JOURNAL)),
+    "journal_retention": (tables.graph_steps, *(table for table, _ in pruning.JOURNAL)),
 }
 
 
@@ -244,9 +244,7 @@ async def test_incidents_and_sessions_are_removed_at_their_age(db: Database) -> 
 
     assert (found["incidents"], found["history"]) == (1, 2)  # a request and its session
     assert [row["id"] for row in await stored(db, tables.incidents)] == [live]
-    assert {row["incident_id"] for row in await stored(db, session_tables.incident_entries)} == {
-        live
-    }
+    assert {row["incident_id"] for row in await stored(db, tables.incident_entries)} == {live}
     assert [row["incident_id"] for row in await stored(db, tables.outcomes)] == [ended]
 
     async with writing(db):
@@ -295,9 +293,9 @@ async def test_journal_is_removed_if_its_retention_is_set(db: Database) -> None:
                 .returning(tables.acts.c.id)
             )
             step = {"act_id": act, "table_name": "entities", "row_id": 1}
-            await db.execute(sa.insert(session_tables.graph_steps).values(**step))
+            await db.execute(sa.insert(tables.graph_steps).values(**step))
 
     assert (await apply_retention(db, Retention(journal=DAY), now=NOON))["journal"] == 2
 
     assert [row["created_at"] for row in await stored(db, tables.acts)] == [NOON]
-    assert len(await stored(db, session_tables.graph_steps)) == 1
+    assert len(await stored(db, tables.graph_steps)) == 1

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
+
+T = TypeVar("T")
 
 EXIT_FAILED: Final = 1
 EXIT_UNUSABLE: Final = 2
@@ -59,6 +61,13 @@ class NotFound(LamplighterError):
 
     def __init__(self, message: str) -> None:
         super().__init__(_shorten(message, MESSAGE_CHARS))
+
+
+def require(value: T | None, message: str) -> T:
+    """Return a value; raises NotFound with this message if there is none."""
+    if value is None:
+        raise NotFound(message)
+    return value
 
 
 class Conflict(LamplighterError):

@@ -3,8 +3,8 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -106,6 +106,17 @@ class Tail:
         self._start, self._size = end, 0
         self._rest.clear()
         return line
+
+
+def read_lines(
+    path: Path, offset: int = 0, *, max_line: int = MAX_LINE_BYTES
+) -> Iterator[list[Line]]:
+    """Yield all lines of a file that no longer grows, some at a time."""
+    with closing(Tail(path, offset, max_line=max_line)) as tail:
+        while not tail.at_end:
+            yield tail.read()
+        if last := tail.last():
+            yield [last]
 
 
 @asynccontextmanager

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+from lamplighter.domain.fields import Field
 from lamplighter.domain.memory.decay import inactive_from
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.formats import serialize
@@ -34,7 +35,7 @@ class AuditLink:
     """A link to or (`inward`) from another memory; `observation` None when that was deleted."""
 
     what: str
-    inward: bool
+    inward: Annotated[bool, Field(public=False)]
     memory_id: int
     observation: str | None
     active: bool
@@ -46,10 +47,10 @@ class AuditLink:
 class AuditReview:
     """An open review that a memory is part of, and the other memory of it."""
 
-    review_id: int
+    review_id: Annotated[int, Field(json="id")]
     kind: str
-    other_id: int
-    observation: str
+    other_id: Annotated[int, Field(json="memory_id")]
+    observation: Annotated[str, Field(json="said")]
     at: datetime
 
 
@@ -146,6 +147,10 @@ def as_json(each: AuditedMemory) -> dict[str, Any]:
     }
 
 
+def _direction(each: AuditLink) -> str:
+    return "from" if each.inward else "to"
+
+
 _outcome: Final = serialize.Writer[AuditOutcome]()
 
 
@@ -157,23 +162,5 @@ def _tally(each: AuditTally) -> dict[str, Any]:
     return {"count": each.count, "sessions": occurrences}
 
 
-def _link(each: AuditLink) -> dict[str, Any]:
-    return {
-        "what": each.what,
-        "direction": "from" if each.inward else "to",
-        "memory_id": each.memory_id,
-        "observation": each.observation,
-        "active": each.active,
-        "session_id": each.session_id,
-        "at": serialize.format_moment(each.at),
-    }
-
-
-def _review(each: AuditReview) -> dict[str, Any]:
-    return {
-        "id": each.review_id,
-        "kind": each.kind,
-        "memory_id": each.other_id,
-        "said": each.observation,
-        "at": serialize.format_moment(each.at),
-    }
+_link: Final = serialize.Writer[AuditLink](what=("direction", _direction))
+_review: Final = serialize.Writer[AuditReview]()

@@ -8,7 +8,6 @@ from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
 from lamplighter.api.services import shapes
-from lamplighter.domain.services.cooldown import LONGEST_WINDOW
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats import serialize
 from lamplighter.repository.services import cooldowns
@@ -25,10 +24,7 @@ async def index(request: Request, query: common_shapes.PageQuery) -> Response:
         (service.name, action.kind) for service in here.services() for action in service.actions
     }
     async with changes.snapshot(here.db) as seq:
-        used = {
-            (use.service, use.action)
-            for use in await cooldowns.spent_since(here.db, now - LONGEST_WINDOW)
-        }
+        used = {(use.service, use.action) for use in await cooldowns.spent(here.db, now=now)}
         names = sorted({name for name, _ in declared | used}, key=normalize_service_name)
         found = await cooldowns.usage_of(here.db, names, now=now)
     items = [

@@ -20,8 +20,8 @@ from lamplighter.repository.store import changes
 from lamplighter.repository.verify import attached, verifications
 from lamplighter.usecases.memory import lookup
 from lamplighter.usecases.verify import batch, schedule
-from lamplighter.usecases.verify.as_json import outcome_as_json, result_as_json
 from lamplighter.usecases.verify.batch import VerificationAccess
+from lamplighter.usecases.verify.verify import outcome_as_json, result_as_json
 
 
 @operation(

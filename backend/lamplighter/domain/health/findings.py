@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
+from lamplighter.domain.fields import Field
 from lamplighter.domain.health.figures import DRIFT_LIMIT, WINDOW, MemoryFigures
 from lamplighter.domain.services.vitals import VitalStatus
 
@@ -40,7 +41,7 @@ class HealthFinding:
     state: VitalStatus
     value: float
     goal: str
-    text: str
+    text: Annotated[str, Field(json="words")]
     action: HealthAction | None = None
 
 

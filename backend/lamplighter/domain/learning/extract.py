@@ -10,7 +10,7 @@ from typing import Final
 
 from lamplighter.domain.learning.facts import FactKind, LearnedFact, confirms_time
 from lamplighter.domain.memory.frames import NO_HELP
-from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.services.service import is_same_service, normalize_service_name
 from lamplighter.domain.text import comparison_key
 
 MAX_CHARS: Final = 300
@@ -105,7 +105,7 @@ def agrees(claim: ExtractedClaim, fact: LearnedFact) -> bool | None:
 
 def _is_same_subject(claim: ExtractedClaim, fact: LearnedFact) -> bool:
     if fact.kind is FactKind.CAUSE:
-        return normalize_service_name(claim.cause) == normalize_service_name(fact.cause)
+        return is_same_service(claim.cause, fact.cause)
     if claim.action not in _forms(fact.action.casefold()):
         return False
     cause = comparison_key(fact.cause)

@@ -40,7 +40,7 @@ from lamplighter.domain.memory.memory import (
     contradict,
     reinforce,
 )
-from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.services.service import is_same_service, normalize_service_name
 
 MIN_CAUSED: Final = 2
 """The minimum number of failures of one cause for a memory."""
@@ -195,7 +195,7 @@ def is_attached(fact: LearnedFact, memory: Memory | None) -> bool:
         memory is not None
         and memory.observation == fact.sentence
         and memory.category is fact.frame.category
-        and normalize_service_name(memory.service or "") == normalize_service_name(fact.service)
+        and is_same_service(memory.service or "", fact.service)
     )
 
 

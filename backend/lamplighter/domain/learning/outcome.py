@@ -12,7 +12,7 @@ from lamplighter.domain.fields import Field
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.incident import Incident, IncidentOutcome
 from lamplighter.domain.services.series import PointState, SeriesPoint, percentile
-from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.services.service import is_same_service
 
 TAIL: Final = 0.05
 """The probability outside of the 90 % interval on each side."""
@@ -147,7 +147,7 @@ def count_outcomes(
         each
         for each in records
         if each.action == action
-        and normalize_service_name(each.target) == normalize_service_name(each.service)
+        and is_same_service(each.target, each.service)
         and each.result in (ActionResult.FIXED, ActionResult.FAILED)
         and each.circumstances == circumstances
         and keys & set(each.signatures)

@@ -16,7 +16,7 @@ from lamplighter.domain.search.period import STAMP, leading_date
 from lamplighter.domain.search.query import ParsedQuery
 from lamplighter.domain.search.search import ScoreReason
 from lamplighter.domain.search.terms import TermSpan, is_name, is_single, term_spans, terms
-from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.services.service import is_same_service
 from lamplighter.domain.sessions.session import Session
 
 PASSAGE_CHARS: Final = 400
@@ -156,12 +156,7 @@ def name_reasons(row: object, query: ParsedQuery, score: float) -> list[ScoreRea
         if held.issuperset(words)
     ]
     wanted, own = query.request, getattr(row, "service", None)
-    if (
-        wanted.general
-        and wanted.service
-        and own
-        and normalize_service_name(own) == normalize_service_name(wanted.service)
-    ):
+    if wanted.general and wanted.service and own and is_same_service(own, wanted.service):
         reasons.append(ScoreReason(f"service {own}", OF_SERVICE * score + 1.0))
     if query.period is not None and query.period.holds(utterance_date(row) or row_moment(row)):
         reasons.append(ScoreReason(f"from {query.period.label}", OF_PERIOD * score))

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from lamplighter.domain.fields import Field
-from lamplighter.domain.services.service import ActionKind, normalize_service_name
+from lamplighter.domain.services.service import ActionKind, is_same_service
 from lamplighter.domain.text import format_time
 
 
@@ -152,10 +152,7 @@ class CooldownStatus:
 
     def of(self, service: str, action: ActionKind) -> bool:
         """Return whether the status belongs to this cooldown and its current limit."""
-        same = (
-            normalize_service_name(self.service) == normalize_service_name(service)
-            and self.action is action
-        )
+        same = is_same_service(self.service, service) and self.action is action
         return same and self.limit == LIMITS[action]
 
 
@@ -247,6 +244,5 @@ def uses_of(service: str, uses: Sequence[CooldownUse]) -> list[CooldownUse]:
     return [
         use
         for use in uses
-        if normalize_service_name(use.service) == normalize_service_name(service)
-        and use.outcome in SPENDING_OUTCOMES
+        if is_same_service(use.service, service) and use.outcome in SPENDING_OUTCOMES
     ]

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
+
+from lamplighter.domain.fields import Field
 
 BUCKET: Final = timedelta(minutes=5)
 DAY: Final = timedelta(days=1)
@@ -75,7 +77,7 @@ class CheckSeries:
 
     id: int
     service: str
-    check: str
+    check: Annotated[str, Field(column="name")]
     kind: str
     state: PointState = PointState.INCONCLUSIVE
     changed_at: datetime | None = None

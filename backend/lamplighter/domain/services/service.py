@@ -35,6 +35,11 @@ def normalize_service_name(name: str) -> str:
     return _GAPS.sub("-", name.strip().casefold())
 
 
+def is_same_service(one: str, other: str) -> bool:
+    """Whether two names are of the same service: ignores case and separators."""
+    return normalize_service_name(one) == normalize_service_name(other)
+
+
 def undeclared_error(name: str, declared: Sequence[str]) -> str:
     """Return the error for an undeclared service name, with the nearest declared name.
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 
 from lamplighter.domain.services.check import CHECKS, Check, HttpCheck, url_problem
-from lamplighter.domain.services.service import NAME, Action, Service, normalize_service_name
+from lamplighter.domain.services.service import NAME, Action, Service, is_same_service
 from lamplighter.engines.probe.facts import RoundFacts
 
 STATUSES: Final = range(100, 600)
@@ -142,11 +142,7 @@ class ProbeRequest:
     def find(self, name: str) -> Service | None:
         """Return the declared service of this name."""
         return next(
-            (
-                each
-                for each in self.declared
-                if normalize_service_name(each.name) == normalize_service_name(name)
-            ),
+            (each for each in self.declared if is_same_service(each.name, name)),
             None,
         )
 

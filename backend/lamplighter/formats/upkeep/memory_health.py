@@ -1,12 +1,13 @@
 """The health of the memory as JSON."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import Any, Final
 
 from lamplighter.domain.health.calibration import CalibrationGroup
 from lamplighter.domain.health.figures import MemoryMeasurement
-from lamplighter.domain.health.findings import judge_figures, worst_state
-from lamplighter.formats.serialize import format_moment
+from lamplighter.domain.health.findings import HealthFinding, judge_figures, worst_state
+from lamplighter.formats.serialize import Writer, format_moment
 
 
 def health_as_json(
@@ -26,15 +27,7 @@ def health_as_json(
 def calibration_as_json(groups: Sequence[CalibrationGroup]) -> list[dict[str, Any]]:
     """Return the calibration of confidences, the lowest first."""
     return [
-        {
-            "low": each.low,
-            "high": each.high,
-            "confirmed": each.confirmed,
-            "contradicted": each.contradicted,
-            "share": each.share,
-            "interval": list(each.interval),
-        }
-        for each in groups
+        {**asdict(each), "share": each.share, "interval": list(each.interval)} for each in groups
     ]
 
 
@@ -46,16 +39,9 @@ def _measurement(each: MemoryMeasurement) -> dict[str, Any]:
         "trigger": each.trigger,
         "state": worst_state(findings),
         "compared_at": format_moment(each.compared_at),
-        "findings": [
-            {
-                "name": some.name,
-                "state": some.state,
-                "value": some.value,
-                "goal": some.goal,
-                "words": some.text,
-                "action": some.action,
-            }
-            for some in findings
-        ],
+        "findings": [_finding(some) for some in findings],
         "figures": each.stored_figures(),
     }
+
+
+_finding: Final = Writer[HealthFinding]()

@@ -15,8 +15,7 @@ from lamplighter.repository import reading, writing
 from lamplighter.usecases.access import project_wall
 from lamplighter.usecases.memory import curate, knowledge
 from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
-from lamplighter.usecases.verify.as_json import result_as_json
-from lamplighter.usecases.verify.verify import verify_memories
+from lamplighter.usecases.verify.verify import result_as_json, verify_memories
 
 _EVIDENCE = ("claim", "state", "source")
 _FIELDS = ("title", "content", "type", "tags", "topic_key", "scope", "metadata")

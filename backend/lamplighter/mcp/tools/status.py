@@ -12,7 +12,7 @@ from lamplighter.formats.tools.table import CountKnowledge, ListReviews, Request
 from lamplighter.mcp.client_context import ClientContext, SpeakerContext
 from lamplighter.mcp.tools.rendering import line, values
 from lamplighter.repository import reading, writing
-from lamplighter.repository.clients import projects
+from lamplighter.repository.clients import client_sessions, projects
 from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.services import events
 from lamplighter.usecases.ingest import tool_reports
@@ -97,7 +97,7 @@ async def mem_stats(place: SpeakerContext, arguments: CountKnowledge) -> ToolOut
     project = place.project(arguments)
     async with reading(here.db):
         kinds = await projects.count_by_category(here.db, project)
-        sessions = await projects.count_client_sessions(here.db, project)
+        sessions = await client_sessions.count(here.db, project)
         waiting = len(await _open_reviews(here, project))
     named = ", ".join(f"{count} {name}" for name, count in kinds.items())
     text = f"Project {project}: {sum(kinds.values())} memories"

@@ -24,8 +24,7 @@ async def list_all(db: Database) -> list[Device]:
 
 async def get(db: Database, device_id: int) -> Device | None:
     """Return one device."""
-    row = await db.fetch_one(sa.select(devices).where(devices.c.id == device_id))
-    return None if row is None else _device(row)
+    return await db.fetch_first(sa.select(devices).where(devices.c.id == device_id), _device)
 
 
 async def update(db: Database, device_id: int, **values: Any) -> None:

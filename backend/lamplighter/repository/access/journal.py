@@ -111,8 +111,7 @@ async def withdraw(db: Database, act_id: int) -> None:
 
 async def get(db: Database, act_id: int) -> JournalEntry | None:
     """Return one act, with the act that undid it."""
-    row = await db.fetch_one(_query().where(acts.c.id == act_id))
-    return None if row is None else _entry(row)
+    return await db.fetch_first(_query().where(acts.c.id == act_id), _entry)
 
 
 async def page(
@@ -138,8 +137,7 @@ async def later(db: Database, act: JournalEntry, subject: str) -> list[JournalEn
 async def resolution(db: Database, review_id: int) -> JournalEntry | None:
     """Return the newest act that resolved a review."""
     query = _query().where(acts.c.review_id == review_id, acts.c.action != UNDO)
-    row = await db.fetch_one(query.order_by(acts.c.id.desc()).limit(1))
-    return None if row is None else _entry(row)
+    return await db.fetch_first(query.order_by(acts.c.id.desc()).limit(1), _entry)
 
 
 async def changes_of_act(db: Database, act_id: int) -> list[ActChanges]:

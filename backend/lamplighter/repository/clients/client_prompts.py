@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import text_contains
+from lamplighter.repository.store.statements import equal_to
 from lamplighter.repository.store.tables import client_prompts, reader
 
 MAX_KEYWORDS: Final = 8
@@ -30,8 +31,7 @@ async def insert(
 
 async def get(db: Database, prompt_id: int) -> ClientPrompt | None:
     """Return one prompt, including a withdrawn one."""
-    row = await db.fetch_one(sa.select(client_prompts).where(_COLUMNS.id == prompt_id))
-    return None if row is None else _prompt(row)
+    return await db.fetch_first(sa.select(client_prompts).where(_COLUMNS.id == prompt_id), _prompt)
 
 
 async def of_session(db: Database, session_id: int) -> list[ClientPrompt]:
@@ -58,8 +58,7 @@ async def withdraw(db: Database, prompt_id: int, *, now: datetime) -> None:
 async def restore(db: Database, prompt_id: int) -> ClientPrompt | None:
     """Restore a withdrawn prompt; return None if the prompt has been permanently deleted since."""
     statement = sa.update(client_prompts).where(_COLUMNS.id == prompt_id).values(deleted_at=None)
-    row = await db.fetch_one(statement.returning(client_prompts))
-    return None if row is None else _prompt(row)
+    return await db.fetch_first(statement.returning(client_prompts), _prompt)
 
 
 async def delete(db: Database, prompt_id: int) -> None:
@@ -86,10 +85,8 @@ async def matching(
 
 async def count(db: Database, project: str | None) -> int:
     """Return the number of prompts."""
-    query = sa.select(sa.func.count()).select_from(client_prompts).where(_NOT_WITHDRAWN)
-    if project is not None:
-        query = query.where(_COLUMNS.project == project)
-    return int(await db.fetch_val(query))
+    own = equal_to(_COLUMNS, project=project)
+    return await db.count_rows(client_prompts, _NOT_WITHDRAWN, *own)
 
 
 async def move(db: Database, old: str, new: str) -> int:
@@ -104,8 +101,8 @@ async def move(db: Database, old: str, new: str) -> int:
 
 
 def _of_project(project: str | None) -> Any:
-    query = sa.select(client_prompts).where(_NOT_WITHDRAWN)
-    return query if project is None else query.where(_COLUMNS.project == project)
+    own = equal_to(_COLUMNS, project=project)
+    return sa.select(client_prompts).where(_NOT_WITHDRAWN, *own)
 
 
 _prompt: Final = reader(ClientPrompt)

@@ -12,7 +12,7 @@ from lamplighter.repository.feed import indexing
 from lamplighter.repository.sessions.sessions import from_row, publish, session_rows
 from lamplighter.repository.store import database
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Statement, equal_to
 from lamplighter.repository.store.tables import KNOWLEDGE, client_prompts, memories, sessions
 
 ENGINE: Final = "client"
@@ -40,8 +40,7 @@ async def by_external_id(
     """Return the newest client session with an external ID, in one project or in any project."""
     prepared = _BY_EXTERNAL_ID if project is None else _BY_PROJECT_AND_ID
     values = {} if project is None else {"project": project}
-    row = await db.fetch_one(prepared(external_id=external_id, **values))
-    return None if row is None else from_row(row)
+    return await db.fetch_first(prepared(external_id=external_id, **values), from_row)
 
 
 async def by_agent(db: Database, external_id: str, agent: str | None) -> Session | None:
@@ -54,8 +53,7 @@ async def by_agent(db: Database, external_id: str, agent: str | None) -> Session
         .order_by(sessions.c.id.desc())
         .limit(1)
     )
-    row = await db.fetch_one(query)
-    return None if row is None else from_row(row)
+    return await db.fetch_first(query, from_row)
 
 
 async def insert(
@@ -129,9 +127,7 @@ async def recent(db: Database, project: str, *, limit: int) -> list[Session]:
 
 async def newest(db: Database, project: str | None, *, limit: int) -> list[Session]:
     """Return the newest client sessions of one project or of all projects, newest first."""
-    query = sa.select(sessions).where(_OF_CLIENTS)
-    if project is not None:
-        query = query.where(sessions.c.project == project)
+    query = sa.select(sessions).where(_OF_CLIENTS, *equal_to(sessions.c, project=project))
     rows = await db.fetch_all(query.order_by(sessions.c.id.desc()).limit(limit))
     return [from_row(row) for row in rows]
 
@@ -185,8 +181,7 @@ async def list_inactive(db: Database, *, cutoff: datetime, limit: int) -> list[i
 
 async def count(db: Database, project: str) -> int:
     """Return the number of client sessions in a project."""
-    query = sa.select(sa.func.count()).select_from(sessions).where(_OF_CLIENTS)
-    return int(await db.fetch_val(query.where(sessions.c.project == project)))
+    return await db.count_rows(sessions, _OF_CLIENTS, sessions.c.project == project)
 
 
 async def move(db: Database, old: str, new: str, *, now: datetime) -> int:

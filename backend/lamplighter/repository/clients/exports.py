@@ -1,6 +1,6 @@
 """The content of an export: memories and client sessions, ordered by ID."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -11,6 +11,7 @@ from lamplighter.repository.memory.knowledge import ACTIVE_KNOWLEDGE
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.sessions.sessions import from_row as session_from
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import equal_to
 from lamplighter.repository.store.tables import memories, sessions
 from lamplighter.repository.store.unreadable import is_readable
 
@@ -24,21 +25,20 @@ async def all_memories(
 
     Unreadable rows are skipped.
     """
-    query = sa.select(memories).order_by(memories.c.id).limit(BATCH_SIZE)
-    if project is not None:
-        query = query.where(memories.c.project == project)
-    if active:
-        query = query.where(sa.text(ACTIVE_KNOWLEDGE))
+    query = sa.select(memories).where(*_chosen(project, active=active))
+    query = query.order_by(memories.c.id).limit(BATCH_SIZE)
     async for rows in _pages(db, query, memories.c.id):
         yield [from_row(row) for row in rows if is_readable(row)]
 
 
 async def count(db: Database, *, project: str | None = None, active: bool = False) -> int:
     """Return the number of rows that `all_memories` reads."""
-    query = sa.select(sa.func.count()).select_from(memories)
-    if project is not None:
-        query = query.where(memories.c.project == project)
-    return int(await db.fetch_val(query.where(sa.text(ACTIVE_KNOWLEDGE)) if active else query))
+    return await db.count_rows(memories, *_chosen(project, active=active))
+
+
+def _chosen(project: str | None, *, active: bool) -> list[Any]:
+    knowledge = [sa.text(ACTIVE_KNOWLEDGE)] if active else []
+    return [*equal_to(memories.c, project=project), *knowledge]
 
 
 async def client_sessions(
@@ -48,25 +48,12 @@ async def client_sessions(
     query = (
         sa.select(sessions)
         .where(sessions.c.trigger == Trigger.CLIENT)
-        .where(sessions.c.external_id.is_not(None))
+        .where(sessions.c.external_id.is_not(None), *equal_to(sessions.c, project=project))
         .order_by(sessions.c.id)
         .limit(BATCH_SIZE)
     )
-    if project is not None:
-        query = query.where(sessions.c.project == project)
     async for rows in _pages(db, query, sessions.c.id):
         yield [session_from(row) for row in rows]
-
-
-async def external_ids_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
-    """Return the external IDs of those of some sessions that are client sessions."""
-    query = (
-        sa.select(sessions.c.id, sessions.c.external_id)
-        .where(sessions.c.id.in_(ids))
-        .where(sessions.c.trigger == Trigger.CLIENT)
-        .where(sessions.c.external_id.is_not(None))
-    )
-    return {row["id"]: row["external_id"] for row in await db.fetch_all(query)}
 
 
 async def _pages(

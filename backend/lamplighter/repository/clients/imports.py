@@ -75,8 +75,7 @@ async def find_native(db: Database, memory_id: int, created_at: datetime) -> Mem
 
     An imported memory does not count: its ID and time may equal those of another memory.
     """
-    row = await db.fetch_one(_NATIVE(id=memory_id, created_at=created_at))
-    return None if row is None else from_row(row)
+    return await db.fetch_first(_NATIVE(id=memory_id, created_at=created_at), from_row)
 
 
 async def by_content_hash(

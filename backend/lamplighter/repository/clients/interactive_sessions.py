@@ -11,7 +11,7 @@ from lamplighter.domain.sessions.summary import replace_quote as replaced_quote
 from lamplighter.domain.text import REDACTED
 from lamplighter.repository.feed import indexing
 from lamplighter.repository.sessions.sessions import ENTITY, from_row, session_rows
-from lamplighter.repository.store.changes import blank_row
+from lamplighter.repository.store.changes import blank_rows
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import client_prompts, memories, sessions
 
@@ -52,7 +52,7 @@ async def replace_quote(
     session = from_row(row) if row else None
     words = replaced_quote(session.summary or "", text, by) if session else ""
     if session is not None and words != (session.summary or ""):
-        await blank_row(db, ENTITY, session.id)
+        await blank_rows(db, ENTITY, [session.id])
         await summarize(db, session.id, words, messages=session.messages or 0, now=now)
 
 
@@ -69,13 +69,11 @@ async def prompt_beginnings(db: Database, session_id: int) -> list[str]:
 
 async def count_captured(db: Database, session_id: int) -> int:
     """Count the memories that rules captured in a session, from tools and from user prompts."""
-    query = (
-        sa.select(sa.func.count())
-        .select_from(memories)
-        .where(memories.c.session_id == session_id)
-        .where(memories.c.source.in_((Source.CAPTURED, Source.OWNER)))
+    return await db.count_rows(
+        memories,
+        memories.c.session_id == session_id,
+        memories.c.source.in_((Source.CAPTURED, Source.OWNER)),
     )
-    return int(await db.fetch_val(query))
 
 
 async def captured_texts(db: Database, session_id: int) -> list[str]:
@@ -110,8 +108,7 @@ async def newest(
         .order_by(sessions.c.id.desc())
         .limit(1)
     )
-    row = await db.fetch_one(query)
-    return None if row is None else from_row(row)
+    return await db.fetch_first(query, from_row)
 
 
 async def set_summary(db: Database, session_id: int, summary: str, *, now: datetime) -> Session:

@@ -65,13 +65,9 @@ async def count_by_kind(db: Database, project: str, *, now: datetime) -> dict[st
 
 async def count_ended_sessions(db: Database, project: str) -> int:
     """Count the sessions of a project that have ended."""
-    query = (
-        sa.select(sa.func.count())
-        .select_from(sessions)
-        .where(sessions.c.project == project)
-        .where(sessions.c.ended_at.is_not(None))
+    return await db.count_rows(
+        sessions, sessions.c.project == project, sessions.c.ended_at.is_not(None)
     )
-    return int(await db.fetch_val(query))
 
 
 def _eligible(project: str, now: datetime) -> Any:
@@ -97,17 +93,6 @@ async def count_by_category(db: Database, project: str) -> dict[str, int]:
         .order_by(count.desc(), memories.c.category)
     )
     return {row["category"]: row["count"] for row in await db.fetch_all(query)}
-
-
-async def count_client_sessions(db: Database, project: str) -> int:
-    """Return the number of client sessions in a project."""
-    query = (
-        sa.select(sa.func.count())
-        .select_from(sessions)
-        .where(sessions.c.project == project)
-        .where(sessions.c.trigger == Trigger.CLIENT)
-    )
-    return int(await db.fetch_val(query))
 
 
 async def stats(db: Database) -> KnowledgeStats:

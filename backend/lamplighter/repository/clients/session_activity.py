@@ -107,12 +107,7 @@ def _of(session_id: int, report: ActivityReport) -> tuple[Any, ...]:
 
 
 async def _count(db: Database, session_id: int) -> int:
-    query = (
-        sa.select(sa.func.count())
-        .select_from(session_activity)
-        .where(_COLUMNS.session_id == session_id)
-    )
-    return int(await db.fetch_val(query))
+    return await db.count_rows(session_activity, _COLUMNS.session_id == session_id)
 
 
 _activity: Final = reader(SessionActivity)

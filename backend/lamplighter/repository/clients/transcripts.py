@@ -9,9 +9,8 @@ import sqlalchemy as sa
 from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.domain.clients.handover import MAX_MESSAGES, USER, blank_key, repeats_prompt
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.session_tables import transcript_messages
 from lamplighter.repository.store.statements import prepare_insert
-from lamplighter.repository.store.tables import client_prompts
+from lamplighter.repository.store.tables import client_prompts, transcript_messages
 
 _ROW = transcript_messages.c
 _INSERT = prepare_insert(

@@ -21,7 +21,7 @@ from lamplighter.repository.graph import rows
 from lamplighter.repository.graph.rows import entity_of
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InIdList
-from lamplighter.repository.store.statements import Page, Statement, newest_first
+from lamplighter.repository.store.statements import Page, Statement, equal_to, newest_first
 from lamplighter.repository.store.tables import aliases, entities, relationships
 
 MAX_MERGES = 100
@@ -73,8 +73,7 @@ def is_current(columns: Any) -> list[Any]:
 async def get(db: Database, number: int, reach: Reach | None = None) -> Entity | None:
     """Return one entity within reach."""
     query = sa.select(entities).where(entities.c.id == number, *within(reach, entities.c))
-    row = await db.fetch_one(query)
-    return None if row is None else entity_of(row)
+    return await db.fetch_first(query, entity_of)
 
 
 async def by_ids(db: Database, ids: Collection[int]) -> dict[int, Entity]:
@@ -93,16 +92,12 @@ async def page(
 
 async def count(db: Database, selection: EntityFilter) -> int:
     """Return the number of entities."""
-    query = sa.select(sa.func.count()).select_from(entities).where(*_conditions(selection))
-    return int(await db.fetch_val(query))
+    return await db.count_rows(entities, *_conditions(selection))
 
 
 def _conditions(selection: EntityFilter) -> list[Any]:
     clauses = within(selection.reach, entities.c)
-    if selection.kind is not None:
-        clauses.append(entities.c.kind == selection.kind)
-    if selection.project is not None:
-        clauses.append(entities.c.project == selection.project)
+    clauses += equal_to(entities.c, kind=selection.kind, project=selection.project)
     if selection.current is not None:
         now = sa.and_(*is_current(entities.c))
         clauses.append(now if selection.current else ~now)
@@ -145,18 +140,6 @@ async def named(
         if visible and entity not in result.setdefault(row["folded"], []):
             result[row["folded"]].append(entity)
     return {name: some for name, some in result.items() if some}
-
-
-async def owners(db: Database, names: Collection[str], project: str) -> dict[str, int]:
-    """Return the entity that owns each folded name in a project, else globally."""
-    folded = {fold_name(name) for name in names} - {""}
-    query = (
-        sa.select(aliases.c.folded, aliases.c.entity_id)
-        .where(aliases.c.folded.in_(folded), aliases.c.project.in_([project, EVERYWHERE]))
-        .order_by(aliases.c.project)  # aliases of the project come last and take precedence
-    )
-    found = await db.fetch_all(query) if folded else []
-    return {row["folded"]: row["entity_id"] for row in found}
 
 
 async def names_of(db: Database, ids: Collection[int]) -> dict[int, list[str]]:

@@ -14,7 +14,7 @@ from lamplighter.repository.graph.entities import Place, is_current, within
 from lamplighter.repository.graph.rows import relationship_of
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER
-from lamplighter.repository.store.statements import Page, Statement, newest_first
+from lamplighter.repository.store.statements import Page, Statement, equal_to, newest_first
 from lamplighter.repository.store.tables import entities, relationships
 
 ENTITY: Final = rows.RELATIONSHIP
@@ -49,8 +49,7 @@ class RelationshipFilter:
 async def get(db: Database, number: int, reach: Reach | None = None) -> Relationship | None:
     """Return one relationship within reach."""
     query = sa.select(relationships).where(_ROW.id == number, *within(reach, _ROW))
-    row = await db.fetch_one(query)
-    return None if row is None else relationship_of(row)
+    return await db.fetch_first(query, relationship_of)
 
 
 async def page(
@@ -67,8 +66,7 @@ async def page(
 
 async def count(db: Database, selection: RelationshipFilter) -> int:
     """Return the number of relationships."""
-    query = sa.select(sa.func.count()).select_from(relationships).where(*_conditions(selection))
-    return int(await db.fetch_val(query))
+    return await db.count_rows(relationships, *_conditions(selection))
 
 
 async def count_by_entity(
@@ -89,12 +87,9 @@ async def count_by_entity(
 
 def _conditions(selection: RelationshipFilter) -> list[Any]:
     clauses = within(selection.reach, _ROW)
-    if selection.kind is not None:
-        clauses.append(_ROW.kind == selection.kind)
+    clauses += equal_to(_ROW, kind=selection.kind, project=selection.project)
     if selection.entity is not None:
         clauses.append((_ROW.source_id == selection.entity) | (_ROW.target_id == selection.entity))
-    if selection.project is not None:
-        clauses.append(_ROW.project == selection.project)
     if selection.current is not None:
         now = sa.and_(*is_current(_ROW))
         clauses.append(now if selection.current else ~now)

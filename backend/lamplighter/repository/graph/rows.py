@@ -82,7 +82,7 @@ async def remove(db: Database, table: sa.Table, row: Any, *, now: datetime) -> N
     """Delete a row permanently, and blank its entries in the feed."""
     await db.execute(sa.delete(table).where(table.c.id == row["id"]))
     if table.name in PUBLISHED:
-        await changes.blank_row(db, PUBLISHED[table.name], row["id"])
+        await changes.blank_rows(db, PUBLISHED[table.name], [row["id"]])
         await changes.append(
             db,
             PUBLISHED[table.name],

@@ -17,7 +17,6 @@ from lamplighter.repository.memory.history import CONTRADICTED, REINFORCED
 from lamplighter.repository.memory.reviews import waiting_pages
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import JsonValue
-from lamplighter.repository.store.session_tables import verifications
 from lamplighter.repository.store.tables import (
     acts,
     exposures,
@@ -25,6 +24,7 @@ from lamplighter.repository.store.tables import (
     memories,
     organizer_runs,
     reviews,
+    verifications,
 )
 from lamplighter.repository.verify.verifications import is_due
 

@@ -12,7 +12,7 @@ from lamplighter.domain.health.figures import (
     figures_from,
 )
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.session_tables import memory_health
+from lamplighter.repository.store.tables import memory_health
 
 MOST_STORED: Final = 500
 """The maximum number of measurements; older measurements are deleted."""

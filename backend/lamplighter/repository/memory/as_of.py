@@ -18,8 +18,7 @@ from sqlalchemy.sql.visitors import iterate
 
 from lamplighter.domain.memory.memory import HISTORY_FIELDS, KINDS, MemoryKind
 from lamplighter.repository.store.dialect import NUMBER, OnSqlite, stamp
-from lamplighter.repository.store.session_tables import memory_periods
-from lamplighter.repository.store.tables import history, memories
+from lamplighter.repository.store.tables import history, memories, memory_periods
 
 MOMENTS: Final = 32
 OTHER_TEXT: Final = "other_text"

@@ -27,7 +27,6 @@ from lamplighter.formats.audit import (
 from lamplighter.repository.memory.memories import by_ids as memories_by_ids
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Stamp, text_contains
-from lamplighter.repository.store.session_tables import verifications
 from lamplighter.repository.store.statements import Key, Page, after
 from lamplighter.repository.store.tables import (
     exposures,
@@ -36,6 +35,7 @@ from lamplighter.repository.store.tables import (
     memories,
     reviews,
     sessions,
+    verifications,
 )
 
 JoinedColumns = Sequence[tuple[sa.Table, sa.ColumnElement[Any]]]

@@ -1,14 +1,14 @@
 """Prompts of sessions: the exact text, and the reason for each memory."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import Memory, MemoryId, Trust
-from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.services.service import is_same_service
 from lamplighter.domain.sessions.context import Placement, ServiceLines, SessionPrompt
 from lamplighter.repository.memory.as_of import parts
 from lamplighter.repository.memory.listing import prompt_order
@@ -16,7 +16,7 @@ from lamplighter.repository.memory.memories import PromptFilter, eligible
 from lamplighter.repository.store.database import Database, writing
 from lamplighter.repository.store.dialect import stamp
 from lamplighter.repository.store.statements import after
-from lamplighter.repository.store.tables import exposures, memories, prompts, retellings
+from lamplighter.repository.store.tables import exposures, memories, prompts, reader, retellings
 
 _OWN: Final = ("id", "session_id", "retelling")
 
@@ -36,16 +36,7 @@ async def insert(
     db: Database, session_id: int, prompt: SessionPrompt, placements: Sequence[Placement]
 ) -> None:
     """Record the placements of a session's first prompt."""
-    await db.execute(
-        sa.insert(prompts).values(
-            session_id=session_id,
-            system=prompt.system,
-            injected=prompt.injected,
-            message=prompt.message,
-            tokens=prompt.tokens,
-            budget=prompt.budget,
-        )
-    )
+    await db.execute(sa.insert(prompts).values(session_id=session_id, **asdict(prompt)))
     await _expose(db, session_id, placements, retelling=None)
 
 
@@ -91,13 +82,9 @@ async def sessions_including(db: Database, memory_id: int, *, limit: int) -> lis
 
 async def count_sessions_including(db: Database, memory_id: int) -> int:
     """Return the number of sessions that had a memory in their prompt."""
-    query = (
-        sa.select(sa.func.count())
-        .select_from(exposures)
-        .where(exposures.c.memory_id == memory_id)
-        .where(exposures.c.position.is_not(None))
+    return await db.count_rows(
+        exposures, exposures.c.memory_id == memory_id, exposures.c.position.is_not(None)
     )
-    return int(await db.fetch_val(query))
 
 
 async def included_memories(
@@ -124,11 +111,7 @@ async def included_of_service(db: Database, session_id: int, service: str) -> li
         .order_by(exposures.c.position, exposures.c.id)
     )
     found = [(row["memory_id"], row["service"]) for row in await db.fetch_all(query)]
-    return [
-        number
-        for number, name in found
-        if normalize_service_name(name) == normalize_service_name(service)
-    ]
+    return [number for number, name in found if is_same_service(name, service)]
 
 
 async def _expose(
@@ -276,8 +259,7 @@ async def last_update(db: Database, session_id: int) -> PromptUpdate | None:
         .order_by(retellings.c.id.desc())
         .limit(1)
     )
-    row = await db.fetch_one(query)
-    return None if row is None else _prompt_update(row)
+    return await db.fetch_first(query, _prompt_update)
 
 
 async def updates_of(db: Database, session_id: int) -> list[PromptUpdate]:
@@ -297,5 +279,4 @@ def _placement_json(each: Placement) -> dict[str, Any]:
     }
 
 
-def _prompt_update(row: Any) -> PromptUpdate:
-    return PromptUpdate(**{**row, "placements": tuple(row["placements"])})
+_prompt_update: Final = reader(PromptUpdate)

@@ -22,9 +22,8 @@ from lamplighter.repository.memory.memories import (
 )
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import EachId, IdList, OnSqlite
-from lamplighter.repository.store.session_tables import memory_views
 from lamplighter.repository.store.statements import Fetch, Statement
-from lamplighter.repository.store.tables import memories
+from lamplighter.repository.store.tables import memories, memory_views
 
 _MAX_CACHED: Final = 16
 

@@ -127,8 +127,7 @@ async def edited_among(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]:
 async def get(db: Database, memory_id: int, number: int) -> HistoryRecord | None:
     """Return one change of a memory."""
     mine = history.c.memory_id == memory_id
-    found = await fetch(db, sa.select(history).where(history.c.id == number, mine))
-    return found[0] if found else None
+    return await db.fetch_first(sa.select(history).where(history.c.id == number, mine), _entry)
 
 
 async def changes_after(db: Database, memory_id: int, number: int) -> list[HistoryRecord]:

@@ -13,7 +13,7 @@ from lamplighter.repository.memory.listing import lasts
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Json
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Statement, equal_to
 from lamplighter.repository.store.tables import KNOWLEDGE, memories
 from lamplighter.repository.store.unreadable import fetch_readable, is_readable
 
@@ -79,9 +79,8 @@ async def recent(
     limit: int,
 ) -> list[Memory]:
     """Return the active knowledge that matches, newest first; None matches all."""
-    asked = {"project": project, "category": category, "scope": scope}
-    wanted = [memories.c[name] == value for name, value in asked.items() if value is not None]
-    return await _fetch_newest(db, wanted, limit)
+    chosen = equal_to(memories.c, project=project, category=category, scope=scope)
+    return await _fetch_newest(db, chosen, limit)
 
 
 async def _fetch_newest(
@@ -117,11 +116,8 @@ async def newest(
 
     Each memory has all of `tags`, and no tag that starts with one of `without`.
     """
-    query = sa.select(memories).where(sa.text(ACTIVE_UNINDEXED), lasts(now))
-    if category is not None:
-        query = query.where(memories.c.category == category)
-    if scope is not None:
-        query = query.where(memories.c.scope == scope)
+    chosen = equal_to(memories.c, category=category, scope=scope)
+    query = sa.select(memories).where(sa.text(ACTIVE_UNINDEXED), lasts(now), *chosen)
     for tag in tags:
         query = query.where(_listed().contains(Json.written(tag), autoescape=True))
     for prefix in without:

@@ -13,9 +13,8 @@ import sqlalchemy as sa
 from lamplighter.repository.memory.as_of import OTHER_TEXT, parts
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InIdList, Stamp, text_contains
-from lamplighter.repository.store.session_tables import memory_periods
 from lamplighter.repository.store.statements import Key, Page, after
-from lamplighter.repository.store.tables import memories
+from lamplighter.repository.store.tables import memories, memory_periods
 from lamplighter.repository.store.unreadable import UPDATED, fetch_readable
 
 FEW: Final = 2_000

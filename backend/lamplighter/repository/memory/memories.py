@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import lru_cache, partial, reduce
+from functools import cache, lru_cache, partial, reduce
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -29,7 +29,7 @@ from lamplighter.domain.memory.memory import (
     Trust,
     new_memory,
 )
-from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.services.service import is_same_service, normalize_service_name
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
 from lamplighter.repository.memory import listing
@@ -37,11 +37,16 @@ from lamplighter.repository.memory.as_of import Unindexed, parts
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
 from lamplighter.repository.memory.listing import contains, in_list
-from lamplighter.repository.store.database import Database, publisher
+from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, InIdList, Seconds, distinct_values, stamp
-from lamplighter.repository.store.session_tables import memory_views
-from lamplighter.repository.store.statements import Page, Statement, prepare_insert
-from lamplighter.repository.store.tables import KNOWLEDGE, memories
+from lamplighter.repository.store.statements import (
+    Page,
+    Statement,
+    equal_to,
+    prepare_insert,
+    publisher,
+)
+from lamplighter.repository.store.tables import KNOWLEDGE, memories, memory_views
 from lamplighter.repository.store.unreadable import from_fields, is_readable
 from lamplighter.repository.store.unreadable import from_row as from_row
 
@@ -101,8 +106,8 @@ def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[b
         clauses.append(columns.service.is_not_distinct_from(service))
     if selection.active is not None:
         clauses.append(columns.active == int(selection.active))
-    asked = {name: getattr(selection, name) for name in ("category", "kind", "project", "scope")}
-    clauses += [columns[name] == value for name, value in asked.items() if value is not None]
+    same = ("category", "kind", "project", "scope")
+    clauses += equal_to(columns, **{name: getattr(selection, name) for name in same})
     if selection.session_id is not None:
         clauses.append(sa.func.coalesce(columns.session_id, _NOBODY) == selection.session_id)
     if selection.in_review:
@@ -211,10 +216,6 @@ _UPDATE: Final = Statement(
     sa.update(memories).where(memories.c.id == sa.bindparam("number", type_=NUMBER)),
     tuple(dict.fromkeys((*_UPDATED, "tags", "content_hash"))),
 )
-_SPELLING: Final = Statement(
-    sa.select(memories.c.service).where(memories.c.service == sa.bindparam("service")).limit(1)
-)
-_SPELLINGS: Final = Statement(distinct_values(memories.c.service))
 _BY_IDS: Final = Statement(
     sa.select(memories)
     .where(InIdList(memories.c.id, sa.bindparam("ids", type_=sa.Text)))
@@ -306,24 +307,33 @@ async def service_name(db: Database, service: str | None, declared: Sequence[str
     if service is None or normalize_service_name(service) == GENERAL:
         return None
     for name in declared:
-        if normalize_service_name(name) == normalize_service_name(service):
+        if is_same_service(name, service):
             return name
-    if (written := await _spelling(db, service)) is not None:
+    if (written := await spelling(db, memories, service)) is not None:
         return written
-    from lamplighter.repository.services import event_names  # few names occur only in events
+    from lamplighter.repository.store.tables import events  # few names occur only in events
 
-    return await event_names.spelling(db, service) or service
+    return await spelling(db, events, service) or service
 
 
-async def _spelling(db: Database, service: str) -> str | None:
-    if await db.fetch_val(_SPELLING(service=service)) is not None:
+async def spelling(db: Database, table: sa.Table, service: str) -> str | None:
+    """Return the spelling of a service in the rows of a table, ignoring case."""
+    exact, every = _prepare_spelling(table)
+    if await db.fetch_val(exact(service=service)) is not None:
         return service
-    names = [row["value"] for row in await db.fetch_all(_SPELLINGS())]
+    names = [row["value"] for row in await db.fetch_all(every())]
     names = [name for name in names if name and isinstance(name, str)]
     return next(
-        (name for name in names if normalize_service_name(name) == normalize_service_name(service)),
+        (name for name in names if is_same_service(name, service)),
         None,
     )
+
+
+@cache
+def _prepare_spelling(table: sa.Table) -> tuple[Statement, Statement]:
+    column = table.c.service
+    exact = sa.select(column).where(column == sa.bindparam("service")).limit(1)
+    return Statement(exact), Statement(distinct_values(column))
 
 
 async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory:

@@ -24,7 +24,14 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database, home_of
 from lamplighter.repository.store.dialect import InIdList
-from lamplighter.repository.store.statements import Fetch, Key, Page, Statement, after
+from lamplighter.repository.store.statements import (
+    Fetch,
+    Key,
+    Page,
+    Statement,
+    equal_to,
+    in_order,
+)
 from lamplighter.repository.store.tables import memories as memories_table
 from lamplighter.repository.store.tables import notebook_reviews, reader, reviews
 
@@ -98,8 +105,7 @@ async def propose(db: Database, memory: Memory, text: str, reason: str, *, now: 
 
 async def get(db: Database, number: int) -> Review | None:
     """Return one review."""
-    found = await _fetch(db, sa.select(reviews).where(reviews.c.id == number))
-    return found[0] if found else None
+    return await db.fetch_first(sa.select(reviews).where(reviews.c.id == number), _review)
 
 
 async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | None:
@@ -112,8 +118,7 @@ async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | Non
         .order_by(reviews.c.id)
         .limit(1)
     )
-    found = await _fetch(db, query)
-    return found[0] if found else None
+    return await db.fetch_first(query, _review)
 
 
 async def open_twin(db: Database, review: Review) -> Review | None:
@@ -128,8 +133,8 @@ async def _open_case(
     if kind not in OF_ONE_MEMORY:
         return await open_for(db, *pair)
     query = sa.select(reviews).where(reviews.c.state == ReviewState.OPEN, reviews.c.kind == kind)
-    found = await _fetch(db, query.where(reviews.c.old_id == pair[0], reviews.c.said == claim))
-    return found[0] if found else None
+    query = query.where(reviews.c.old_id == pair[0], reviews.c.said == claim)
+    return await db.fetch_first(query, _review)
 
 
 async def judged_claims(db: Database, memory_id: MemoryId) -> list[Review]:
@@ -266,17 +271,12 @@ async def page(
     """Return one page of reviews: open reviews oldest first, other lists newest first."""
     key = Key(reviews.c.id, descending=selection.state is not ReviewState.OPEN)
     query = sa.select(reviews).where(*_conditions(selection))
-    if position is not None:
-        query = query.where(after([key], position))
-    found = await _fetch(db, query.order_by(key.ordered()).limit(limit + 1))
-    behind = [found[limit - 1].id] if len(found) > limit else None
-    return Page(found[:limit], behind)
+    return await in_order(db, query, key, _review, limit=limit, position=position)
 
 
 async def count(db: Database, selection: ReviewFilter) -> int:
     """Return the number of reviews."""
-    query = sa.select(sa.func.count()).select_from(reviews).where(*_conditions(selection))
-    return int(await db.fetch_val(query))
+    return await db.count_rows(reviews, *_conditions(selection))
 
 
 async def newest(db: Database, selection: ReviewFilter) -> datetime | None:
@@ -341,7 +341,7 @@ async def close_deleted(
         "resolved_at": now,
     }
     for each in await _fetch(db, sa.select(reviews).where(_involving(ids)).order_by(reviews.c.id)):
-        await changes.blank_row(db, ENTITY, each.id)  # the feed entry contains memory text
+        await changes.blank_rows(db, ENTITY, [each.id])  # the feed entry contains memory text
         if each.state is ReviewState.OPEN:
             await _update(db, reviews.c.id == each.id, gone, now=now)
         else:
@@ -383,7 +383,7 @@ async def blank_texts(db: Database, ids: Sequence[int], *, now: datetime) -> Non
         "said": sa.case((reviews.c.new_id.in_(ids), ""), else_=reviews.c.said),
     }
     for each in await _fetch(db, sa.select(reviews).where(_involving(ids)).order_by(reviews.c.id)):
-        await changes.blank_row(db, ENTITY, each.id)
+        await changes.blank_rows(db, ENTITY, [each.id])
         await _update(db, reviews.c.id == each.id, values, now=now)
 
 
@@ -411,13 +411,8 @@ def _sides(found: Iterable[Review]) -> list[MemoryId]:
 
 
 def _conditions(selection: ReviewFilter) -> list[sa.ColumnElement[bool]]:
-    clauses: list[sa.ColumnElement[bool]] = []
-    if selection.state is not None:
-        clauses.append(reviews.c.state == selection.state)
-    if selection.kind is not None:
-        clauses.append(reviews.c.kind == selection.kind)
-    if selection.session is not None:
-        clauses.append(reviews.c.session_id == selection.session)
+    same = {"state": selection.state, "kind": selection.kind, "session_id": selection.session}
+    clauses = equal_to(reviews.c, **same)
     if selection.service is not None:
         service = None if selection.service == GENERAL else selection.service
         clauses.append(reviews.c.service.is_not_distinct_from(service))

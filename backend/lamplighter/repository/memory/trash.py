@@ -27,10 +27,6 @@ from lamplighter.repository.memory.memories import ENTITY, from_row, list_by_ids
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, InIdList, text_contains
-from lamplighter.repository.store.session_tables import (
-    memory_periods,
-    verifications,
-)
 from lamplighter.repository.store.statements import Page, Statement, newest_first
 from lamplighter.repository.store.tables import (
     acts,
@@ -40,8 +36,10 @@ from lamplighter.repository.store.tables import (
     links,
     memories,
     memory_checks,
+    memory_periods,
     trash,
     trash_imports,
+    verifications,
 )
 from lamplighter.repository.store.tables import changes as feed
 from lamplighter.repository.store.unreadable import is_readable
@@ -180,8 +178,7 @@ async def purge(db: Database, ids: Sequence[int], why: ChangeOrigin, *, now: dat
 
 async def get(db: Database, memory_id: int) -> TrashedMemory | None:
     """Return one memory of the trash."""
-    row = await db.fetch_one(sa.select(trash).where(trash.c.id == memory_id))
-    return None if row is None else _trashed_memory(row)
+    return await db.fetch_first(sa.select(trash).where(trash.c.id == memory_id), _trashed_memory)
 
 
 async def by_ids(db: Database, ids: Sequence[int]) -> list[TrashedMemory]:
@@ -202,8 +199,7 @@ async def page(
 
 async def count(db: Database, *, q: str = "") -> int:
     """Return the number of memories in the trash."""
-    query = sa.select(sa.func.count()).select_from(trash).where(*_matching(q))
-    return int(await db.fetch_val(query))
+    return await db.count_rows(trash, *_matching(q))
 
 
 async def count_related(db: Database, ids: Sequence[int]) -> dict[int, dict[str, int]]:

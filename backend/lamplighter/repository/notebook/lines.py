@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 from lamplighter.repository.store.database import Database, home_of
 from lamplighter.repository.store.dialect import AmongIds
-from lamplighter.repository.store.session_tables import notebook_lines
 from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import notebook_lines
 
 _PATHS: Final = Statement(
     sa.select(notebook_lines.c.memory_id, notebook_lines.c.path)

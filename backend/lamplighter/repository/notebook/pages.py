@@ -24,6 +24,7 @@ from lamplighter.repository.store.tables import (
     notebook_lines,
     notebook_pages,
     notebook_positions,
+    reader,
 )
 
 EARLIER: Final = 20
@@ -130,7 +131,7 @@ class PageState:
 async def states(db: Database) -> dict[str, PageState]:
     """Return the state of every page, by path."""
     rows = await db.fetch_all(_STATES(home=home_of(db)))
-    return {row["path"]: PageState(row["digest"], bool(row["pending"])) for row in rows}
+    return {row["path"]: PageState(row["digest"], row["pending"]) for row in rows}
 
 
 async def pending(db: Database, *, after: str, limit: int) -> dict[str, StoredPage]:
@@ -154,21 +155,9 @@ async def stored(db: Database, paths: Collection[str]) -> dict[str, StoredPage]:
     return {row["path"]: _from_row(row) for row in await db.fetch_all(query)}
 
 
-def _from_row(row: Any) -> StoredPage:
-    return StoredPage(
-        path=row["path"],
-        text=row["text"],
-        previous=row["previous"],
-        digest=row["digest"],
-        earlier=tuple(row["earlier"]),
-        pending=bool(row["pending"]),
-        written_at=row["written_at"],
-    )
-
-
 async def save(db: Database, pages: Iterable[StoredPage]) -> None:
     """Store the current state of pages; call it within `writing`."""
-    rows = [{**asdict(page), "home": home_of(db), "pending": int(page.pending)} for page in pages]
+    rows = [{**asdict(page), "home": home_of(db)} for page in pages]
     await db.run_many(_PUT_PAGE, rows)
 
 
@@ -297,3 +286,6 @@ async def position(db: Database) -> NotebookPosition:
 async def move_position(db: Database, at: NotebookPosition) -> None:
     """Store the position in the change feed; call it within `writing`."""
     await db.execute(_PUT_POSITION(home=home_of(db), seq=at.seq, memory_id=at.memory_id))
+
+
+_from_row: Final = reader(StoredPage)

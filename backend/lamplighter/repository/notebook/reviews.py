@@ -35,8 +35,7 @@ async def open_review(db: Database) -> NotebookReview | None:
         .where(notebook_reviews.c.resolution.is_(None))
         .order_by(notebook_reviews.c.id)
     )
-    row = await db.fetch_one(query)
-    return None if row is None else _from_row(row)
+    return await db.fetch_first(query, _from_row)
 
 
 async def get(db: Database, number: int) -> NotebookReview | None:
@@ -46,8 +45,7 @@ async def get(db: Database, number: int) -> NotebookReview | None:
         .where(notebook_reviews.c.home == home_of(db))
         .where(notebook_reviews.c.id == number)
     )
-    row = await db.fetch_one(query)
-    return None if row is None else _from_row(row)
+    return await db.fetch_first(query, _from_row)
 
 
 async def save(db: Database, pages: Mapping[str, Sequence[str]], *, now: datetime) -> list[str]:

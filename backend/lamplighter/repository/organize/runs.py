@@ -65,22 +65,21 @@ async def insert(
 async def unfinished(db: Database) -> OrganizerRun | None:
     """Return the queued or running run."""
     query = sa.select(organizer_runs).where(organizer_runs.c.state != RunState.COMPLETED)
-    row = await db.fetch_one(query.order_by(organizer_runs.c.id.desc()).limit(1))
-    return None if row is None else _run(row)
+    return await db.fetch_first(query.order_by(organizer_runs.c.id.desc()).limit(1), _run)
 
 
 async def get(db: Database, number: int) -> OrganizerRun | None:
     """Return one run."""
-    row = await db.fetch_one(sa.select(organizer_runs).where(organizer_runs.c.id == number))
-    return None if row is None else _run(row)
+    return await db.fetch_first(
+        sa.select(organizer_runs).where(organizer_runs.c.id == number), _run
+    )
 
 
 async def newest(db: Database) -> OrganizerRun | None:
     """Return the run that started last."""
-    row = await db.fetch_one(
-        sa.select(organizer_runs).order_by(organizer_runs.c.id.desc()).limit(1)
+    return await db.fetch_first(
+        sa.select(organizer_runs).order_by(organizer_runs.c.id.desc()).limit(1), _run
     )
-    return None if row is None else _run(row)
 
 
 async def page(

@@ -12,9 +12,16 @@ from lamplighter.domain.organize.scan import SCANNED_FOR, ScannedText
 from lamplighter.domain.sessions.session import Status
 from lamplighter.domain.text import comparison_key
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.session_tables import organizer_sources, transcript_messages
 from lamplighter.repository.store.statements import prepare_insert
-from lamplighter.repository.store.tables import events, incidents, memories, sessions, trash
+from lamplighter.repository.store.tables import (
+    events,
+    incidents,
+    memories,
+    organizer_sources,
+    sessions,
+    transcript_messages,
+    trash,
+)
 
 PAGE_ROWS: Final = 500
 _MARK: Final = prepare_insert(organizer_sources, "source", "ref", "version", "hash", "run_id", "at")

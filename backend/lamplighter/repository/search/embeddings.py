@@ -196,7 +196,7 @@ async def progress(db: Database, model: str) -> IndexProgress:
 
 async def count_memories(db: Database) -> int:
     """Return the number of memories."""
-    return int(await db.fetch_val(sa.select(sa.func.count()).select_from(memories)))
+    return await db.count_rows(memories)
 
 
 async def newest_id(db: Database) -> int:

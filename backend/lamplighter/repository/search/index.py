@@ -438,7 +438,7 @@ def _ranges(layers: Sequence[SearchLayer]) -> list[tuple[int, int]]:
 async def count_pending(db: Database, layers: Sequence[SearchLayer], *, most: int) -> int:
     """Return the number of waiting rows of some layers, counting at most `most`."""
     waiting = sa.select(unindexed.c.id).where(in_layers(layers)).limit(most).subquery()
-    return int(await db.fetch_val(sa.select(sa.func.count()).select_from(waiting)))
+    return await db.count_rows(waiting)
 
 
 async def catch_up(

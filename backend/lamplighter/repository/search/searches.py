@@ -44,10 +44,7 @@ async def of_session(db: Database, session_id: int) -> list[RecordedSearch]:
 
 async def count(db: Database, session_id: int) -> int:
     """Return the number of searches of a session."""
-    query = (
-        sa.select(sa.func.count()).select_from(searches).where(searches.c.session_id == session_id)
-    )
-    return int(await db.fetch_val(query))
+    return await db.count_rows(searches, searches.c.session_id == session_id)
 
 
 async def found_memories(db: Database, session_id: int, ids: Sequence[MemoryId]) -> set[MemoryId]:

@@ -1,7 +1,7 @@
 """Queries on alerts: one row per incident, however often it was delivered."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -10,8 +10,15 @@ import sqlalchemy as sa
 from lamplighter.domain.services.alert import Alert, AlertIncident, AlertState
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.formats import serialize as plain
-from lamplighter.repository.store.database import Database, publisher
-from lamplighter.repository.store.statements import Page, PublishedRows, Statement, newest_first
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import (
+    Page,
+    PublishedRows,
+    Statement,
+    equal_to,
+    newest_first,
+    publisher,
+)
 from lamplighter.repository.store.tables import alerts, reader
 
 ENTITY: Final = "alert"
@@ -127,13 +134,7 @@ async def page(
     db: Database, selection: AlertFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[AlertIncident]:
     """Return one page of alerts, newest first."""
-    query = sa.select(alerts)
-    if selection.state is not None:
-        query = query.where(alerts.c.state == selection.state)
-    if selection.source is not None:
-        query = query.where(alerts.c.source == selection.source)
-    if selection.service is not None:
-        query = query.where(alerts.c.service == selection.service)
+    query = sa.select(alerts).where(*equal_to(alerts.c, **asdict(selection)))
     return await newest_first(db, query, alerts.c.id, _from_row, limit=limit, position=position)
 
 

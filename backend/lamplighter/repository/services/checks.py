@@ -172,13 +172,9 @@ async def failures(db: Database, service: str, name: str, *, start: datetime) ->
         .subquery()
     )
     failed, passed = sa.literal(0, sa.Integer()), sa.literal(1, sa.Integer())
-    query = (
-        sa.select(sa.func.count())
-        .select_from(results)
-        .where(results.c.ok == failed)
-        .where(sa.func.coalesce(results.c.before, passed) == passed)
+    return await db.count_rows(
+        results, results.c.ok == failed, sa.func.coalesce(results.c.before, passed) == passed
     )
-    return int(await db.fetch_val(query))
 
 
 async def rounds(

@@ -1,7 +1,7 @@
 """Uses of cooldowns, from the reservation of each use to its outcome."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -15,22 +15,23 @@ from lamplighter.domain.services.cooldown import (
     UseOutcome,
     statuses_of,
 )
-from lamplighter.domain.services.service import ActionKind, normalize_service_name
+from lamplighter.domain.services.service import ActionKind, is_same_service
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
-from lamplighter.repository.store.database import Database, publisher
+from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.session_tables import incident_sessions
 from lamplighter.repository.store.statements import (
     Fetch,
     Page,
     PublishedRows,
     Statement,
+    equal_to,
     fetch_list,
     newest_first,
     one_of,
+    publisher,
 )
-from lamplighter.repository.store.tables import cooldowns, reader
+from lamplighter.repository.store.tables import cooldowns, incident_sessions, reader
 
 ENTITY: Final = "cooldown"
 OPERATOR: Final = "operator"
@@ -96,8 +97,7 @@ async def change(db: Database, use_id: int, *, now: datetime, **values: Any) -> 
 
 async def get(db: Database, use_id: int) -> CooldownUse | None:
     """Return one use."""
-    row = await db.fetch_one(sa.select(cooldowns).where(cooldowns.c.id == use_id))
-    return None if row is None else _use(row)
+    return await db.fetch_first(sa.select(cooldowns).where(cooldowns.c.id == use_id), _use)
 
 
 async def record_recovery(
@@ -171,8 +171,7 @@ async def unmarked(
         .order_by(cooldowns.c.id.desc())
         .limit(1)
     )
-    row = await db.fetch_one(query)
-    return None if row is None else _use(row)
+    return await db.fetch_first(query, _use)
 
 
 async def uses_since(db: Database, moment: datetime) -> list[CooldownUse]:
@@ -191,14 +190,14 @@ _SPENT: Final = Statement(
 )
 
 
-async def spent_since(db: Database, moment: datetime) -> list[CooldownUse]:
-    """Return the uses from a moment on that took a slot and still occupy it, oldest first."""
-    return await db.fetch(spent_fetch(moment))
+async def spent(db: Database, *, now: datetime) -> list[CooldownUse]:
+    """Return the uses that took a slot and can still occupy it, oldest first."""
+    return await db.fetch(spent_fetch(now))
 
 
-def spent_fetch(moment: datetime) -> Fetch[list[CooldownUse]]:
-    """Build the fetch of the uses from a moment on that took a slot and still occupy it."""
-    return fetch_list(_SPENT(moment=moment), _use)
+def spent_fetch(now: datetime) -> Fetch[list[CooldownUse]]:
+    """Build the fetch of the uses that took a slot and can still occupy it."""
+    return fetch_list(_SPENT(moment=now - LONGEST_WINDOW), _use)
 
 
 async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[CooldownUse]:
@@ -246,8 +245,7 @@ async def last_deployment(db: Database, service: str, *, before: datetime) -> Co
         .order_by(cooldowns.c.id.desc())
         .limit(1)
     )
-    row = await db.fetch_one(query)
-    return None if row is None else _use(row)
+    return await db.fetch_first(query, _use)
 
 
 async def spelling(db: Database, service: str) -> str | None:
@@ -259,33 +257,21 @@ async def page(
     db: Database, selection: CooldownFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[CooldownUse]:
     """Return one page of uses and refusals, newest first."""
-    query = sa.select(cooldowns)
-    if selection.service is not None:
-        query = query.where(cooldowns.c.service == selection.service)
-    if selection.action is not None:
-        query = query.where(cooldowns.c.action == selection.action)
+    query = sa.select(cooldowns).where(*equal_to(cooldowns.c, **asdict(selection)))
     return await newest_first(db, query, cooldowns.c.id, _use, limit=limit, position=position)
 
 
 async def _spellings(db: Database, service: str) -> list[str]:
     query = sa.select(cooldowns.c.service).distinct().order_by(cooldowns.c.service)
     names = [row["service"] for row in await db.fetch_all(query)]
-    return [
-        name for name in names if normalize_service_name(name) == normalize_service_name(service)
-    ]
+    return [name for name in names if is_same_service(name, service)]
 
 
 async def usage_of(
     db: Database, names: Sequence[str], *, now: datetime
 ) -> dict[str, tuple[CooldownStatus, ...]]:
     """Return the usage of each cooldown of some services, by service."""
-    uses = await spent_since(db, now - LONGEST_WINDOW)
-    return statuses_of(names, uses, now=now)
-
-
-def uses_fetch(now: datetime) -> Fetch[list[CooldownUse]]:
-    """Build the fetch of the uses that can still count."""
-    return spent_fetch(now - LONGEST_WINDOW)
+    return statuses_of(names, await spent(db, now=now), now=now)
 
 
 _use: Final = reader(CooldownUse)

@@ -12,11 +12,10 @@ from lamplighter.domain.services.density import DAY, EventCount
 from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.services.service import GENERAL
 from lamplighter.formats import serialize
-from lamplighter.repository.store.database import Database, publisher
+from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import text_contains
-from lamplighter.repository.store.session_tables import event_groups
-from lamplighter.repository.store.statements import Key, Page, after, newest_first
-from lamplighter.repository.store.tables import events, reader
+from lamplighter.repository.store.statements import Key, Page, after, newest_first, publisher
+from lamplighter.repository.store.tables import event_groups, events, reader
 
 if TYPE_CHECKING:
     from lamplighter.domain.sessions.session import Session
@@ -118,30 +117,26 @@ async def last_change(
         query = query.where(events.c.change.in_(list(kinds)))
     if start is not None:
         query = query.where(events.c.created_at >= start)
-    row = await db.fetch_one(query)
-    return None if row is None else from_row(row)
+    return await db.fetch_first(query, from_row)
 
 
 async def count_changes(
     db: Database, service: str, change: str, *, start: datetime, until: datetime
 ) -> int:
     """Return the number of events that report a kind of change of a service in a time span."""
-    query = (
-        sa.select(sa.func.count())
-        .select_from(events)
-        .where(events.c.change != "")
-        .where(events.c.change == change)
-        .where(events.c.service == service)
-        .where(events.c.created_at >= start)
-        .where(events.c.created_at < until)
+    return await db.count_rows(
+        events,
+        events.c.change != "",
+        events.c.change == change,
+        events.c.service == service,
+        events.c.created_at >= start,
+        events.c.created_at < until,
     )
-    return int(await db.fetch_val(query))
 
 
 async def get(db: Database, event_id: int) -> Event | None:
     """Return one event."""
-    row = await db.fetch_one(sa.select(events).where(events.c.id == event_id))
-    return None if row is None else from_row(row)
+    return await db.fetch_first(sa.select(events).where(events.c.id == event_id), from_row)
 
 
 async def page(

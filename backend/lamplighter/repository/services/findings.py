@@ -1,6 +1,7 @@
 """The findings of investigations, by session."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Final
 
@@ -13,16 +14,8 @@ from lamplighter.repository.store.tables import findings, reader
 
 async def insert(db: Database, session_id: int, finding: Finding, *, now: datetime) -> None:
     """Store a finding of a session about a service."""
-    statement = sa.insert(findings).values(
-        session_id=session_id,
-        service=finding.service,
-        check=finding.check,
-        stage=finding.stage,
-        cause=finding.cause,
-        detail=finding.detail,
-        at=now,
-    )
-    await db.execute(statement)
+    values = {**asdict(finding), "session_id": session_id, "at": now}
+    await db.execute(sa.insert(findings).values(**values))
 
 
 async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[Finding]:

@@ -17,7 +17,7 @@ from lamplighter.domain.services.incident import (
     IncidentState,
 )
 from lamplighter.formats import incidents as as_json
-from lamplighter.repository.store.database import Database, publisher
+from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.statements import (
     Fetch,
@@ -26,6 +26,7 @@ from lamplighter.repository.store.statements import (
     Statement,
     fetch_list,
     newest_first,
+    publisher,
 )
 from lamplighter.repository.store.tables import (
     cooldowns,
@@ -89,8 +90,9 @@ async def update(db: Database, incident_id: int, *, now: datetime, **values: Any
 
 async def get(db: Database, incident_id: int) -> Incident | None:
     """Return one incident."""
-    row = await db.fetch_one(sa.select(incidents).where(incidents.c.id == incident_id))
-    return None if row is None else _incident(row)
+    return await db.fetch_first(
+        sa.select(incidents).where(incidents.c.id == incident_id), _incident
+    )
 
 
 async def live(db: Database) -> list[Incident]:
@@ -212,14 +214,12 @@ async def page(
 
 async def count_since(db: Database, service: str, start: datetime) -> int:
     """Return the number of incidents since `start` with a service as their root."""
-    query = (
-        sa.select(sa.func.count())
-        .select_from(incidents)
-        .where(sa.func.lower(incidents.c.service) == service.lower())
-        .where(incidents.c.detected_at >= start)
-        .where(incidents.c.merged_into.is_(None))
+    return await db.count_rows(
+        incidents,
+        sa.func.lower(incidents.c.service) == service.lower(),
+        incidents.c.detected_at >= start,
+        incidents.c.merged_into.is_(None),
     )
-    return int(await db.fetch_val(query))
 
 
 async def last_detected(db: Database, services: Iterable[str]) -> dict[str, datetime]:
@@ -272,9 +272,7 @@ async def members(db: Database, ids: Sequence[int]) -> dict[int, list[IncidentMe
     )
     found: dict[int, list[IncidentMember]] = {number: [] for number in ids}
     for row in await db.fetch_all(query):
-        found[row["incident_id"]].append(
-            IncidentMember(**{name: row[name] for name in IncidentMember.__dataclass_fields__})
-        )
+        found[row["incident_id"]].append(_member(row))
     return found
 
 
@@ -380,12 +378,7 @@ async def entries(db: Database, incident_id: int) -> list[IncidentEntry]:
         .where(incident_entries.c.incident_id == incident_id)
         .order_by(incident_entries.c.id)
     )
-    return [
-        IncidentEntry(
-            at=row["at"], kind=EntryKind(row["kind"]), service=row["service"], text=row["text"]
-        )
-        for row in await db.fetch_all(query)
-    ]
+    return [_entry(row) for row in await db.fetch_all(query)]
 
 
 async def flapping(db: Database, some: Sequence[Incident]) -> set[int]:
@@ -469,4 +462,6 @@ def _of_service(service: str) -> sa.Select[Any]:
 
 
 _incident: Final = reader(Incident)
+_member: Final = reader(IncidentMember)
+_entry: Final = reader(IncidentEntry)
 _rows: Final = PublishedRows(incidents, _incident, publisher(ENTITY, as_json.incident))

@@ -24,8 +24,14 @@ from lamplighter.domain.services.notice import (
 )
 from lamplighter.domain.text import abridge, clean_lines, one_line, shorten
 from lamplighter.formats import serialize as plain
-from lamplighter.repository.store.database import Database, publisher
-from lamplighter.repository.store.statements import Page, PublishedRows, newest_first
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import (
+    Page,
+    PublishedRows,
+    equal_to,
+    newest_first,
+    publisher,
+)
 from lamplighter.repository.store.tables import (
     approvals,
     devices,
@@ -175,8 +181,7 @@ def _alarms(
 
 async def get(db: Database, notice_id: int) -> Notice | None:
     """Return one notice."""
-    row = await db.fetch_one(sa.select(notices).where(notices.c.id == notice_id))
-    return None if row is None else _notice(row)
+    return await db.fetch_first(sa.select(notices).where(notices.c.id == notice_id), _notice)
 
 
 async def is_due(db: Database, *, now: datetime, gap: timedelta) -> bool:
@@ -266,10 +271,9 @@ async def _with_merged(db: Database, incident_id: int) -> set[int]:
 
 async def count_undelivered(db: Database, *, since: datetime) -> tuple[int, int]:
     """Return the number of notices that wait for another attempt, and of those that failed."""
-    count = sa.select(sa.func.count()).select_from(notices)
-    tried = count.where(notices.c.state == NoticeState.WAITING).where(notices.c.attempts > 0)
-    failed = count.where(notices.c.state == NoticeState.FAILED).where(notices.c.created_at > since)
-    return int(await db.fetch_val(tried)), int(await db.fetch_val(failed))
+    tried = notices.c.state == NoticeState.WAITING, notices.c.attempts > 0
+    failed = notices.c.state == NoticeState.FAILED, notices.c.created_at > since
+    return await db.count_rows(notices, *tried), await db.count_rows(notices, *failed)
 
 
 async def page(
@@ -280,9 +284,7 @@ async def page(
     position: Sequence[Any] | None = None,
 ) -> Page[Notice]:
     """Return one page of notices, newest first."""
-    query = sa.select(notices)
-    if state is not None:
-        query = query.where(notices.c.state == state)
+    query = sa.select(notices).where(*equal_to(notices.c, state=state))
     return await newest_first(db, query, notices.c.id, _notice, limit=limit, position=position)
 
 

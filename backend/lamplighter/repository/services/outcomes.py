@@ -59,8 +59,7 @@ async def facts_of(db: Database, *services: str) -> list[LearnedFact]:
 async def fact_of(db: Database, memory_id: int) -> LearnedFact | None:
     """Return the learned fact behind a memory, or None."""
     query = sa.select(learned_facts).where(learned_facts.c.memory_id == memory_id)
-    row = await db.fetch_one(query)
-    return None if row is None else _fact(row)
+    return await db.fetch_first(query, _fact)
 
 
 async def put_fact(db: Database, fact: LearnedFact, before: LearnedFact | None) -> None:

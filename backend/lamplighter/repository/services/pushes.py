@@ -14,9 +14,8 @@ from lamplighter.domain.services.checks.push import (
     SignalKind,
 )
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.session_tables import push_checks
 from lamplighter.repository.store.statements import Page, newest_first
-from lamplighter.repository.store.tables import push_signals, reader
+from lamplighter.repository.store.tables import push_checks, push_signals, reader
 
 MAX_WAITING: Final = 10_000
 """The maximum number of waiting signals per check; beyond that the oldest are removed."""
@@ -51,8 +50,9 @@ async def set_key(db: Database, state: PushState, key_hash: str, *, now: datetim
 
 async def by_key(db: Database, key_hash: str) -> PushRecord | None:
     """Return the check with a key."""
-    row = await db.fetch_one(sa.select(push_checks).where(push_checks.c.key_hash == key_hash))
-    return None if row is None else _record(row)
+    return await db.fetch_first(
+        sa.select(push_checks).where(push_checks.c.key_hash == key_hash), _record
+    )
 
 
 async def every(db: Database) -> list[PushRecord]:
@@ -117,9 +117,7 @@ async def last_signals(db: Database) -> dict[tuple[str, str], int]:
 
 async def count_signals(db: Database, service: str, check: str, *, since: datetime) -> int:
     """Return the number of signals of a check after a moment."""
-    query = sa.select(sa.func.count()).select_from(push_signals)
-    query = query.where(_sent(service, check)).where(push_signals.c.at > since)
-    return int(await db.fetch_val(query))
+    return await db.count_rows(push_signals, _sent(service, check), push_signals.c.at > since)
 
 
 async def signals_after(db: Database, record: PushRecord, *, limit: int) -> list[PushSignal]:

@@ -24,6 +24,7 @@ from lamplighter.repository.store.tables import (
     check_aggregates,
     check_points,
     check_series,
+    reader,
 )
 
 SeriesKey = tuple[str, str]
@@ -96,14 +97,14 @@ async def find(db: Database, keys: Sequence[SeriesKey]) -> dict[SeriesKey, Check
     if not keys:
         return {}
     rows = await db.fetch_each([_FIND(service=service, name=name) for service, name in keys])
-    return {key: _series(row) for key, found in zip(keys, rows, strict=True) for row in found}
+    return {key: series_of(row) for key, found in zip(keys, rows, strict=True) for row in found}
 
 
 def by_key(services: Sequence[str]) -> Fetch[dict[SeriesKey, CheckSeries]]:
     """Build the fetch of the series of the checks of some services."""
     return Fetch(
         [_of_services(tuple(services))()],
-        lambda found: {(row["service"], row["name"]): _series(row) for row in found[0]},
+        lambda found: {(row["service"], row["name"]): series_of(row) for row in found[0]},
     )
 
 
@@ -130,7 +131,7 @@ async def create(db: Database, run: CheckRun) -> CheckSeries:
         )
         .returning(check_series)
     )
-    return _series(await db.fetch_one(statement))
+    return series_of(await db.fetch_one(statement))
 
 
 async def stored(db: Database, points: Sequence[tuple[int, datetime]]) -> set[tuple[int, datetime]]:
@@ -168,7 +169,7 @@ async def of_services(db: Database, services: Sequence[str]) -> list[CheckSeries
         .where(check_series.c.service.in_(list(services)))
         .order_by(check_series.c.service, check_series.c.name, check_series.c.id)
     )
-    return [_series(row) for row in await db.fetch_all(query)]
+    return [series_of(row) for row in await db.fetch_all(query)]
 
 
 async def recovered(db: Database, services: Iterable[str]) -> set[str]:
@@ -213,7 +214,7 @@ async def last_passed(db: Database, services: Sequence[str]) -> dict[SeriesKey, 
 
 async def failing(db: Database) -> list[CheckSeries]:
     """Return the series whose last conclusive result is a failure."""
-    return [_series(row) for row in await db.fetch_all(_FAILING(failed=PointState.FAILED))]
+    return [series_of(row) for row in await db.fetch_all(_FAILING(failed=PointState.FAILED))]
 
 
 async def services_up(db: Database) -> dict[str, bool]:
@@ -231,7 +232,7 @@ async def services_up(db: Database) -> dict[str, bool]:
 async def every(db: Database) -> list[CheckSeries]:
     """Return all series."""
     query = sa.select(check_series).order_by(check_series.c.id)
-    return [_series(row) for row in await db.fetch_all(query)]
+    return [series_of(row) for row in await db.fetch_all(query)]
 
 
 async def points(
@@ -315,14 +316,6 @@ async def prune_aggregates(
     await db.run_many(_PRUNE_AGGREGATES, rows)
 
 
-def _series(row: Any) -> CheckSeries:
-    values: Mapping[str, Any] = {
-        name: row[name] for name in CheckSeries.__dataclass_fields__ if name not in ("check",)
-    }
-    more = {"check": row["name"], "state": PointState(row["state"])}
-    return CheckSeries(**{**values, **more, "latencies": tuple(row["latencies"])})
-
-
 def _point(row: Any, names: Sequence[str]) -> SeriesPoint:
     values = {name: row[name] for name in names}
     return SeriesPoint(**{**values, "state": PointState(row["state"])})
@@ -330,3 +323,6 @@ def _point(row: Any, names: Sequence[str]) -> SeriesPoint:
 
 def _aggregate(row: Any) -> Aggregate:
     return Aggregate(**{name: row[name] for name in _AGGREGATE})
+
+
+series_of: Final = reader(CheckSeries)

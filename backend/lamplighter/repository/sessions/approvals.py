@@ -16,7 +16,7 @@ from lamplighter.domain.actions.approval import (
 )
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
-from lamplighter.repository.store.database import Database, publisher
+from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.statements import (
     Fetch,
@@ -24,7 +24,9 @@ from lamplighter.repository.store.statements import (
     Page,
     PublishedRows,
     Statement,
-    after,
+    equal_to,
+    in_order,
+    publisher,
 )
 from lamplighter.repository.store.tables import approvals, reader
 
@@ -71,8 +73,7 @@ async def insert(
 
 async def get(db: Database, number: int) -> Approval | None:
     """Return one approval."""
-    found = await _fetch(db, sa.select(approvals).where(approvals.c.id == number))
-    return found[0] if found else None
+    return await db.fetch_first(sa.select(approvals).where(approvals.c.id == number), _approval)
 
 
 async def of_session(db: Database, session_id: int) -> list[Approval]:
@@ -125,8 +126,8 @@ async def was_refused(db: Database, session_id: int, service: str, *states: Appr
 
 async def replacement_of(db: Database, number: int) -> Approval | None:
     """Return the approval that replaces another approval."""
-    found = await _fetch(db, sa.select(approvals).where(approvals.c.replaces == number))
-    return found[0] if found else None
+    query = sa.select(approvals).where(approvals.c.replaces == number)
+    return await db.fetch_first(query, _approval)
 
 
 async def newest(db: Database, session_id: int, request: ActionRequest) -> Approval | None:
@@ -150,8 +151,7 @@ async def _newest(
         .order_by(approvals.c.id.desc())
         .limit(1)
     )
-    found = await _fetch(db, query)
-    return found[0] if found else None
+    return await db.fetch_first(query, _approval)
 
 
 async def was_approved(db: Database, request: ActionRequest) -> bool:
@@ -179,8 +179,7 @@ async def change_state(
     """Change the state of an approval; return None if its state is no longer `before`."""
     assert can_become(before, state), f"{before} never becomes {state}"
     still = [approvals.c.id == number, approvals.c.state == before]
-    changed = await _rows.update(db, still, {"state": state, **values}, now=now)
-    return changed[0] if changed else None
+    return await _rows.update_one(db, still, {"state": state, **values}, now=now)
 
 
 async def withdraw(
@@ -207,24 +206,12 @@ async def page(
 ) -> Page[Approval]:
     """Return one page of approvals: open approvals oldest first, other lists newest first."""
     key = Key(approvals.c.id, descending=selection.state is not ApprovalState.OPEN)
-    query = sa.select(approvals)
-    if selection.state is not None:
-        query = query.where(approvals.c.state == selection.state)
-    if selection.session is not None:
-        query = query.where(approvals.c.session_id == selection.session)
-    if position is not None:
-        query = query.where(after([key], position))
-    found = await _fetch(db, query.order_by(key.ordered()).limit(limit + 1))
-    behind = [found[limit - 1].id] if len(found) > limit else None
-    return Page(found[:limit], behind)
+    chosen = equal_to(approvals.c, state=selection.state, session_id=selection.session)
+    query = sa.select(approvals).where(*chosen)
+    return await in_order(db, query, key, _approval, limit=limit, position=position)
 
 
-async def count_open(db: Database, *, now: datetime) -> tuple[int, datetime | None]:
-    """Return the number of open approvals, and since when the oldest has been open."""
-    return await db.fetch(count_open_fetch(now))
-
-
-def count_open_fetch(now: datetime) -> Fetch[tuple[int, datetime | None]]:
+def count_open(now: datetime) -> Fetch[tuple[int, datetime | None]]:
     """Build the fetch of the number of open approvals, and since when the oldest is open."""
     return Fetch(
         [_COUNT_OPEN(now=now)], lambda found: (int(found[0][0]["count"]), found[0][0]["at"])

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.services.service import is_same_service, normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.domain.sessions.session import Status
 from lamplighter.formats import serialize
-from lamplighter.repository.store.database import Database, publisher
-from lamplighter.repository.store.statements import Fetch, PublishedRows, Statement
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Fetch, PublishedRows, Statement, publisher
 from lamplighter.repository.store.tables import escalations, reader, sessions
 
 ENTITY: Final = "escalation"
@@ -58,19 +58,13 @@ async def needs_person(db: Database, session_id: int, service: str) -> bool:
     people = [
         each for each in await of_sessions(db, [session_id]) if each.state is EscalationState.PERSON
     ]
-    return any(
-        normalize_service_name(each.service) == normalize_service_name(service) for each in people
-    )
+    return any(is_same_service(each.service, service) for each in people)
 
 
 async def handled_at(db: Database, service: str) -> datetime | None:
     """Return when a person last marked a service as handled."""
     query = sa.select(escalations).where(escalations.c.why == HANDLED)
-    held = [
-        each
-        for each in await _fetch(db, query)
-        if normalize_service_name(each.service) == normalize_service_name(service)
-    ]
+    held = [each for each in await _fetch(db, query) if is_same_service(each.service, service)]
     return max((each.closed_at for each in held if each.closed_at), default=None)
 
 
@@ -142,8 +136,8 @@ async def change_state(
 
 async def get(db: Database, number: int) -> Escalation | None:
     """Return one escalation."""
-    found = await _fetch(db, sa.select(escalations).where(escalations.c.id == number))
-    return found[0] if found else None
+    query = sa.select(escalations).where(escalations.c.id == number)
+    return await db.fetch_first(query, _escalation)
 
 
 async def close(
@@ -155,8 +149,7 @@ async def close(
     numbers = [
         each.id
         for each in held
-        if normalize_service_name(each.service) == normalize_service_name(service)
-        and each.session_id != but
+        if is_same_service(each.service, service) and each.session_id != but
     ]
     if not numbers:
         return []

@@ -7,8 +7,8 @@ import sqlalchemy as sa
 
 from lamplighter.domain.actions.halt import Halt, HaltSource
 from lamplighter.formats import serialize as plain
-from lamplighter.repository.store.database import Database, publisher
-from lamplighter.repository.store.statements import PublishedRows, Statement
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import PublishedRows, Statement, publisher
 from lamplighter.repository.store.tables import halts, reader
 
 ENTITY: Final = "halt"
@@ -29,8 +29,7 @@ async def insert(db: Database, way: HaltSource, *, reason: str, by: str, now: da
 
 async def get_active(db: Database, way: HaltSource = HaltSource.ROW) -> Halt | None:
     """Return the active halt of one kind."""
-    row = await db.fetch_one(_ACTIVE(way=way))
-    return None if row is None else _halt(row)
+    return await db.fetch_first(_ACTIVE(way=way), _halt)
 
 
 async def is_halted(db: Database) -> bool:
@@ -41,8 +40,7 @@ async def is_halted(db: Database) -> bool:
 async def release(db: Database, halt_id: int, *, by: str, now: datetime) -> Halt | None:
     """Release this halt; return None if it is no longer active."""
     holds = [halts.c.id == halt_id, halts.c.released_at.is_(None)]
-    released = await _rows.update(db, holds, {"released_by": by, "released_at": now}, now=now)
-    return released[0] if released else None
+    return await _rows.update_one(db, holds, {"released_by": by, "released_at": now}, now=now)
 
 
 _halt: Final = reader(Halt)

@@ -11,7 +11,7 @@ from lamplighter.domain.sessions.marker_results import MarkerResult
 from lamplighter.domain.sessions.markers import MarkerReading
 from lamplighter.formats import serialize
 from lamplighter.repository.store import changes
-from lamplighter.repository.store.database import Database, publisher
+from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.statements import (
     Key,
     Page,
@@ -19,6 +19,7 @@ from lamplighter.repository.store.statements import (
     Statement,
     in_order,
     prepare_insert,
+    publisher,
 )
 from lamplighter.repository.store.tables import markers, reader
 
@@ -52,8 +53,7 @@ async def insert(db: Database, *, now: datetime, **values: Any) -> MarkerResult:
 
 async def get(db: Database, mark_id: int) -> MarkerResult | None:
     """Return one marker."""
-    row = await db.fetch_one(sa.select(markers).where(markers.c.id == mark_id))
-    return None if row is None else _mark(row)
+    return await db.fetch_first(sa.select(markers).where(markers.c.id == mark_id), _mark)
 
 
 async def accept_ignored(
@@ -61,8 +61,8 @@ async def accept_ignored(
 ) -> MarkerResult | None:
     """Mark an ignored marker as ingested; return None if the marker is not ignored."""
     ignored = [markers.c.id == mark_id, markers.c.state == MarkerReading.IGNORED]
-    changed = await _rows.update(db, ignored, {"state": MarkerReading.TAKEN, **values}, now=now)
-    return changed[0] if changed else None
+    values = {"state": MarkerReading.TAKEN, **values}
+    return await _rows.update_one(db, ignored, values, now=now)
 
 
 async def page(

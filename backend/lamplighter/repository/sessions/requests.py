@@ -10,8 +10,14 @@ import sqlalchemy as sa
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.session import RequestState, SessionPlan, SessionRequest, Trigger
 from lamplighter.formats import serialize
-from lamplighter.repository.store.database import Database, publisher
-from lamplighter.repository.store.statements import Page, PublishedRows, newest_first
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import (
+    Page,
+    PublishedRows,
+    equal_to,
+    newest_first,
+    publisher,
+)
 from lamplighter.repository.store.tables import reader, requests
 
 ENTITY = "request"
@@ -67,19 +73,14 @@ async def next_queued(db: Database) -> SessionRequest | None:
         .order_by(requests.c.id)
         .limit(1)
     )
-    row = await db.fetch_one(query)
-    return None if row is None else _request(row)
+    return await db.fetch_first(query, _request)
 
 
 async def count_queued(db: Database, trigger: Trigger) -> int:
     """Return the number of queued requests with a trigger."""
-    query = (
-        sa.select(sa.func.count())
-        .select_from(requests)
-        .where(requests.c.state == RequestState.QUEUED)
-        .where(requests.c.trigger == trigger)
+    return await db.count_rows(
+        requests, requests.c.state == RequestState.QUEUED, requests.c.trigger == trigger
     )
-    return int(await db.fetch_val(query))
 
 
 async def claim(
@@ -113,9 +114,7 @@ async def page(
     position: Sequence[Any] | None = None,
 ) -> Page[SessionRequest]:
     """Return one page of requests, newest first."""
-    query = sa.select(requests)
-    if state is not None:
-        query = query.where(requests.c.state == state)
+    query = sa.select(requests).where(*equal_to(requests.c, state=state))
     found = await newest_first(db, query, requests.c.id, _request, limit=limit, position=position)
     return Page([await _with_position(db, each) for each in found.items], found.position)
 
@@ -123,13 +122,8 @@ async def page(
 async def _with_position(db: Database, request: SessionRequest) -> SessionRequest:
     if request.state is not RequestState.QUEUED:
         return request
-    query = (
-        sa.select(sa.func.count())
-        .select_from(requests)
-        .where(requests.c.state == RequestState.QUEUED)
-        .where(requests.c.id <= request.id)
-    )
-    return replace(request, position=int(await db.fetch_val(query)))
+    ahead = [requests.c.state == RequestState.QUEUED, requests.c.id <= request.id]
+    return replace(request, position=await db.count_rows(requests, *ahead))
 
 
 async def _update(
@@ -141,8 +135,7 @@ async def _update(
     now: datetime,
 ) -> SessionRequest | None:
     found = [requests.c.id == request_id, requests.c.state == waiting]
-    changed = await _rows.update(db, found, values, now=now)
-    return changed[0] if changed else None
+    return await _rows.update_one(db, found, values, now=now)
 
 
 _publish = publisher(ENTITY, serialize.request)

@@ -15,16 +15,18 @@ from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.sessions.session import OutcomeState, Session, SessionPlan, Status, Trigger
 from lamplighter.formats import serialize
 from lamplighter.repository.store import database
-from lamplighter.repository.store.database import Database, publisher
+from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.statements import (
     Fetch,
     Page,
     PublishedRows,
     Statement,
+    equal_to,
     fetch_list,
     newest_first,
     one_of,
+    publisher,
 )
 from lamplighter.repository.store.tables import reader, sessions
 
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 ENTITY: Final = "session"
 UID_BYTES: Final = 6
+PROBE: Final = "probe"
+"""The built-in engine runs no program and writes no file."""
 _RUNS: Final = sessions.c.status == Status.RUNNING
 _RUNNING: Final = Statement(
     sa.select(sessions).where(_RUNS, sessions.c.trigger != Trigger.CLIENT).order_by(sessions.c.id)
@@ -96,15 +100,13 @@ async def insert(
 
 async def get(db: Database, session_id: int) -> Session | None:
     """Return one session."""
-    row = await db.fetch_one(sa.select(sessions).where(sessions.c.id == session_id))
-    return None if row is None else from_row(row)
+    return await db.fetch_first(sa.select(sessions).where(sessions.c.id == session_id), from_row)
 
 
 async def child(db: Database, session_id: int) -> Session | None:
     """Return the session that a session escalated to."""
     query = sa.select(sessions).where(sessions.c.parent_id == session_id).order_by(sessions.c.id)
-    row = await db.fetch_one(query.limit(1))
-    return None if row is None else from_row(row)
+    return await db.fetch_first(query.limit(1), from_row)
 
 
 async def progress(
@@ -230,6 +232,18 @@ def running_fetch() -> Fetch[list[Session]]:
     return fetch_list(_RUNNING(), from_row)
 
 
+async def session_at(db: Database, at: datetime | None) -> int | None:
+    """Return a session that could write files at `at`, or now if `at` is None."""
+    query = sa.select(sessions.c.id).where(sessions.c.tier > 0).where(sessions.c.engine != PROBE)
+    if at is None:
+        query = query.where(sessions.c.ended_at.is_(None))
+    else:
+        query = query.where(sessions.c.started_at <= at)
+        query = query.where(sa.or_(sessions.c.ended_at.is_(None), sessions.c.ended_at >= at))
+    row = await db.fetch_one(query.order_by(sessions.c.id.desc()).limit(1))
+    return None if row is None else int(row["id"])
+
+
 async def pending_output(db: Database, home: str) -> list[Session]:
     """Return the sessions whose output in a home is still to be ingested, oldest first."""
     query = (
@@ -286,6 +300,17 @@ async def page(
     return await newest_first(db, query, sessions.c.id, from_row, limit=limit, position=position)
 
 
+async def lineage(db: Database, session_id: int) -> list[int]:
+    """Return a session's ancestors and itself, the root first."""
+    numbers: list[int] = []
+    number: int | None = session_id
+    while number is not None and len(numbers) <= MAX_TIER:
+        numbers.insert(0, number)
+        existing = await get(db, number)
+        number = existing.parent_id if existing else None
+    return numbers
+
+
 async def chain_members(db: Database, items: Sequence[Session]) -> list[Session]:
     """Return the other sessions in the chains of these, oldest first."""
     by_id = {each.id: each for each in items}
@@ -334,8 +359,7 @@ async def _update(
 
 def _conditions(selection: SessionFilter) -> list[sa.ColumnElement[bool]]:
     asked = ("status", "tier", "trigger", "project")
-    given = {name: getattr(selection, name) for name in asked}
-    clauses = [sessions.c[name] == value for name, value in given.items() if value is not None]
+    clauses = equal_to(sessions.c, **{name: getattr(selection, name) for name in asked})
     if selection.service is not None:
         name = json.dumps(selection.service, ensure_ascii=False)
         listed = sa.type_coerce(sessions.c.services, sa.Text)

@@ -98,19 +98,8 @@ def is_outside(seq: int, bounds: Any) -> bool:
     return bool(seq > bounds["last"] or seq + 1 < bounds["first"])
 
 
-async def blank_row(db: Database, entity: str, entity_id: int) -> None:
-    """Blank the payloads of a permanently deleted row."""
-    statement = (
-        sa.update(changes)
-        .where(changes.c.entity == entity)
-        .where(changes.c.entity_id == entity_id)
-        .values(row=None)
-    )
-    await db.execute(statement)
-
-
 async def blank_rows(db: Database, entity: str, ids: sa.Select[tuple[int]] | Sequence[int]) -> None:
-    """Blank the payloads of rows, by IDs or by a query that returns IDs."""
+    """Blank the payloads of permanently deleted rows, by IDs or by a query that returns IDs."""
     statement = (
         sa.update(changes)
         .where(changes.c.entity == entity)

@@ -15,9 +15,8 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import sqlalchemy as sa
@@ -33,7 +32,6 @@ from lamplighter.repository.store.file_watch import FileWatch
 from lamplighter.repository.store.statements import Row, StatementResult, value_of
 
 if TYPE_CHECKING:
-    from lamplighter.domain.change import ChangeOp
     from lamplighter.domain.services.notice import NoticePolicy
     from lamplighter.domain.sessions.home import Home
     from lamplighter.repository.store.statements import Fetch, Statement
@@ -43,7 +41,6 @@ NOTIFY: Final = f"NOTIFY {CHANNEL}"
 POSTGRES: Final = ("postgresql", "postgres")
 
 T = TypeVar("T")
-V = TypeVar("V")
 
 
 class RowConnection(ConnectionBackend):
@@ -284,6 +281,16 @@ class Database(EncodeDatabase):
         """Run the queries of one fetch, and return its result."""
         return fetch.read([await self.fetch_all(query) for query in fetch.queries])
 
+    async def fetch_first(self, query: Any, read: Callable[[Any], T]) -> T | None:
+        """Return the first row of a query, converted to a value; None without rows."""
+        row = await self.fetch_one(query)
+        return None if row is None else read(row)
+
+    async def count_rows(self, table: sa.FromClause, *where: sa.ColumnElement[bool]) -> int:
+        """Return the number of rows that meet all conditions."""
+        query = sa.select(sa.func.count()).select_from(table).where(*where)
+        return int(await self.fetch_val(query))
+
     async def __aenter__(self) -> "Database":
         await self.connect()
         return self
@@ -471,23 +478,3 @@ async def revision_of(db: Database) -> str | None:
     """Return the schema revision of a database."""
     found: str | None = await db.fetch_val("SELECT version_num FROM alembic_version")
     return found
-
-
-class Publish(Protocol[V]):
-    """A function that records a change of a value of one entity, and returns the value."""
-
-    async def __call__(self, db: Database, each: V, op: "ChangeOp", *, now: datetime) -> V:
-        """Record the change; call it within `writing`, together with the change itself."""
-
-
-def publisher(entity: str, as_json: Callable[[V], dict[str, Any]]) -> Publish[V]:
-    """Return a function that records changes of an entity, each with its current value."""
-
-    async def publish(db: Database, each: Any, op: "ChangeOp", *, now: datetime) -> Any:
-        from lamplighter.repository.store import changes  # not needed by read commands
-
-        row = as_json(each)
-        await changes.append(db, entity, each.id, op, now=now, version=each.version, row=row)
-        return each
-
-    return publish

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.elements import Grouping
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, UserDefinedType
 
@@ -17,16 +18,6 @@ metadata: Final = sa.MetaData()
 # to do the same, independent of the locale of its server.
 NUMBER: Final = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 TEXT: Final = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
-
-
-def required(kind: Any, *names: str) -> list[sa.Column[Any]]:
-    """Return columns of one type that always have a value."""
-    return [sa.Column(name, kind, nullable=False) for name in names]
-
-
-def optional(kind: Any, *names: str) -> list[sa.Column[Any]]:
-    """Return columns of one type that may be empty."""
-    return [sa.Column(name, kind) for name in names]
 
 
 class Stored(TypeDecorator[T]):
@@ -172,67 +163,140 @@ def moment(text: str) -> datetime:
 DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS = 86_400, 3_600, 60
 
 
-class InIdList(FunctionElement[Any]):
+class TwoForms(FunctionElement[Any]):
+    """An expression that each database writes in its own way, from the same operands."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        cls.inherit_cache = cls.__dict__.get("inherit_cache", True)
+        super().__init_subclass__(**more)
+
+    def _sqlite(self, *operands: Any) -> Any:
+        raise NotImplementedError
+
+    def _postgres(self, *operands: Any) -> Any:
+        raise NotImplementedError
+
+
+@compiles(TwoForms, "sqlite")
+def _compile_sqlite(element: TwoForms, compiler: Any, **how: Any) -> str:
+    return str(compiler.process(element._sqlite(*element.clauses).self_group(), **how))
+
+
+@compiles(TwoForms, "postgresql")
+def _compile_postgres(element: TwoForms, compiler: Any, **how: Any) -> str:
+    return str(compiler.process(element._postgres(*element.clauses).self_group(), **how))
+
+
+class InIdList(TwoForms):
     """Whether an ID is in a JSON list: one parameter for any number of IDs."""
 
     type = NUMBER  # a Boolean would compile to `= 1`, which no index supports
-    inherit_cache = True
+
+    def _sqlite(self, column: Any, given: Any) -> Any:
+        return column.in_(sa.select(sa.column("value")).select_from(sa.func.json_each(given)))
+
+    def _postgres(self, column: Any, given: Any) -> Any:
+        """With an array, PostgreSQL uses the index even without statistics of the table."""
+        return column == sa.any_(_id_array(given))
 
 
-class InTextList(FunctionElement[Any]):
+class InTextList(InIdList):
     """Whether a text is in a JSON list: one parameter, however many texts there are."""
 
-    type = NUMBER
-    inherit_cache = True
+    def _postgres(self, column: Any, given: Any) -> Any:
+        return column.in_(sa.select(sa.func.json_array_elements_text(sa.cast(given, sa.JSON))))
 
 
-class AmongIds(FunctionElement[Any]):
+class AmongIds(InIdList):
     """The same as `InIdList`, for use beside another condition that an index answers.
 
     With that index, PostgreSQL would read an array again for each row.
     """
 
-    type = NUMBER
-    inherit_cache = True
+    def _postgres(self, column: Any, given: Any) -> Any:
+        return column.in_(sa.select(sa.func.unnest(_id_array(given))))
 
 
-class JsonObject(FunctionElement[str]):
+def _id_array(given: Any) -> Any:
+    return sa.cast(sa.func.translate(given, _text("[]"), _text("{}")), sa.ARRAY(sa.BigInteger))
+
+
+class JsonObject(TwoForms):
     """A JSON object of names and values, as text."""
 
     type = TEXT
-    inherit_cache = True
+
+    def _sqlite(self, *pairs: Any) -> Any:
+        return sa.func.json_object(*pairs)
+
+    def _postgres(self, *pairs: Any) -> Any:
+        return sa.cast(sa.func.json_build_object(*pairs), sa.Text)
 
 
-class JsonFlag(FunctionElement[Any]):
+class JsonFlag(TwoForms):
     """A flag in its JSON form."""
 
     type = sa.Boolean()
-    inherit_cache = True
+
+    def _sqlite(self, flag: Any) -> Any:
+        return sa.func.json(sa.case((flag == _number(1), _text("true")), else_=_text("false")))
+
+    def _postgres(self, flag: Any) -> Any:
+        return flag == _number(1)
 
 
-class IsBlob(FunctionElement[bool]):
+class IsBlob(TwoForms):
     """Whether a text column holds bytes, which SQLite accepts, but not in JSON."""
 
     type = sa.Boolean()
-    inherit_cache = True
+
+    def _sqlite(self, column: Any) -> Any:
+        return sa.func.typeof(column) == _text("blob")
+
+    def _postgres(self, column: Any) -> Any:
+        return sa.literal_column("false")
 
 
-class Seconds(FunctionElement[int]):
+class Seconds(TwoForms):
     """The whole seconds since 1970 of a moment in the stored text form; NULL for an invalid day."""
 
     type = NUMBER
-    inherit_cache = True
+
+    def _sqlite(self, moment: Any) -> Any:
+        return sa.func.unixepoch(sa.func.substr(moment, _number(1), _number(19)))
+
+    def _postgres(self, moment: Any) -> Any:
+        """Compute the seconds without parsing a date, because an invalid date would be an error."""
+
+        def part(at: int, size: int) -> Any:
+            return sa.cast(sa.func.substr(moment, _number(at), _number(size)), sa.Integer)
+
+        first = sa.func.make_date(part(1, 4), part(6, 2), _number(1))
+        days = first - sa.literal_column("DATE '1970-01-01'") + part(9, 2) - _number(1)
+        seconds = (
+            sa.cast(sa.type_coerce(days, sa.Integer), sa.BigInteger) * _number(DAY_SECONDS)
+            + part(12, 2) * _number(HOUR_SECONDS)
+            + part(15, 2) * _number(MINUTE_SECONDS)
+            + part(18, 2)
+        )
+        form = _text("^[12][0-9]{3}-(0[1-9]|1[0-2])-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
+        return sa.case((moment.regexp_match(form), seconds))
 
 
-class OnSqlite(FunctionElement[Any]):
+class OnSqlite(TwoForms):
     """A condition on SQLite, another on PostgreSQL; typed as a number to avoid a comparison."""
 
     name = "on_sqlite"
-    inherit_cache = True
     type = NUMBER
 
     def __init__(self, condition: sa.ColumnElement[bool], other: sa.ColumnElement[bool]) -> None:
         super().__init__(condition, other)
+
+    def _sqlite(self, condition: Any, _: Any) -> Any:
+        return Grouping(condition)
+
+    def _postgres(self, _: Any, other: Any) -> Any:
+        return Grouping(other)
 
 
 def text_contains(column: Any, text: str, *, often: bool = False) -> OnSqlite:
@@ -255,21 +319,31 @@ def text_contains(column: Any, text: str, *, often: bool = False) -> OnSqlite:
     return OnSqlite(like, sa.or_(written, folded) if often else folded)
 
 
-class IdList(FunctionElement[Any]):
+class IdList(TwoForms):
     """The IDs of many rows as one value, which `EachId` reads."""
 
     type = sa.types.NULLTYPE
-    inherit_cache = True
+
+    def _sqlite(self, number: Any) -> Any:
+        return sa.func.json_group_array(number)
+
+    def _postgres(self, number: Any) -> Any:
+        return sa.func.array_agg(number)
 
 
-class EachId(FunctionElement[Any]):
+class EachId(TwoForms):
     """The IDs of an `IdList`, each as a row."""
 
     type = NUMBER
-    inherit_cache = True
+
+    def _sqlite(self, ids: Any) -> Any:
+        return sa.func.json_each(ids)
+
+    def _postgres(self, ids: Any) -> Any:
+        return sa.func.unnest(ids)
 
 
-class JsonValue(FunctionElement[Any]):
+class JsonValue(TwoForms):
     """One value of a JSON object, of type `kind`; a flag as 1 or 0."""
 
     inherit_cache = False
@@ -278,156 +352,14 @@ class JsonValue(FunctionElement[Any]):
         super().__init__(document)
         self.member, self.type, self.flag = name, kind, flag
 
+    def _sqlite(self, document: Any) -> Any:
+        return sa.func.json_extract(document, _text(f"$.{self.member}"))
 
-@compiles(InIdList, "sqlite")
-@compiles(InTextList, "sqlite")
-@compiles(AmongIds, "sqlite")
-def _in_id_list(element: InIdList | InTextList | AmongIds, compiler: Any, **how: Any) -> str:
-    column, given = element.clauses
-    rows: Any = sa.select(sa.column("value")).select_from(sa.func.json_each(given))
-    return _compile_operand(compiler, column.in_(rows), how)
-
-
-@compiles(InIdList, "postgresql")
-def _in_id_array(element: InIdList, compiler: Any, **how: Any) -> str:
-    """With an array, PostgreSQL uses the index even without statistics of the table."""
-    column, given = element.clauses
-    return _compile_operand(compiler, column == sa.any_(_id_array(given)), how)
-
-
-@compiles(InTextList, "postgresql")
-def _in_text_array(element: InTextList, compiler: Any, **how: Any) -> str:
-    column, given = element.clauses
-    rows: Any = sa.select(sa.func.json_array_elements_text(sa.cast(given, sa.JSON)))
-    return _compile_operand(compiler, column.in_(rows), how)
-
-
-@compiles(AmongIds, "postgresql")
-def _among_id_rows(element: AmongIds, compiler: Any, **how: Any) -> str:
-    column, given = element.clauses
-    rows: Any = sa.select(sa.func.unnest(_id_array(given)))
-    return _compile_operand(compiler, column.in_(rows), how)
-
-
-def _id_array(given: Any) -> Any:
-    return sa.cast(sa.func.translate(given, _text("[]"), _text("{}")), sa.ARRAY(sa.BigInteger))
-
-
-@compiles(OnSqlite, "sqlite")
-def _on_sqlite(element: OnSqlite, compiler: Any, **how: Any) -> str:
-    condition, _ = element.clauses
-    return f"({compiler.process(condition, **how)})"
-
-
-@compiles(OnSqlite, "postgresql")
-def _on_postgres(element: OnSqlite, compiler: Any, **how: Any) -> str:
-    _, other = element.clauses
-    return f"({compiler.process(other, **how)})"
-
-
-@compiles(IdList, "sqlite")
-def _id_list(element: IdList, compiler: Any, **how: Any) -> str:
-    return _compile_operand(compiler, sa.func.json_group_array(*element.clauses), how)
-
-
-@compiles(IdList, "postgresql")
-def _id_list_array(element: IdList, compiler: Any, **how: Any) -> str:
-    return _compile_operand(compiler, sa.func.array_agg(*element.clauses), how)
-
-
-@compiles(EachId, "sqlite")
-def _each_id(element: EachId, compiler: Any, **how: Any) -> str:
-    return _compile_operand(compiler, sa.func.json_each(*element.clauses), how)
-
-
-@compiles(EachId, "postgresql")
-def _each_id_unnested(element: EachId, compiler: Any, **how: Any) -> str:
-    return _compile_operand(compiler, sa.func.unnest(*element.clauses), how)
-
-
-@compiles(JsonObject, "sqlite")
-def _object(element: JsonObject, compiler: Any, **how: Any) -> str:
-    return _compile_operand(compiler, sa.func.json_object(*element.clauses), how)
-
-
-@compiles(JsonObject, "postgresql")
-def _object_built(element: JsonObject, compiler: Any, **how: Any) -> str:
-    return _compile_operand(
-        compiler, sa.cast(sa.func.json_build_object(*element.clauses), sa.Text), how
-    )
-
-
-@compiles(JsonFlag, "sqlite")
-def _json_flag(element: JsonFlag, compiler: Any, **how: Any) -> str:
-    (flag,) = element.clauses
-    word = sa.case((flag == _number(1), _text("true")), else_=_text("false"))
-    return _compile_operand(compiler, sa.func.json(word), how)
-
-
-@compiles(JsonFlag, "postgresql")
-def _json_flag_boolean(element: JsonFlag, compiler: Any, **how: Any) -> str:
-    (flag,) = element.clauses
-    return _compile_operand(compiler, flag == _number(1), how)
-
-
-@compiles(IsBlob, "sqlite")
-def _is_blob(element: IsBlob, compiler: Any, **how: Any) -> str:
-    (column,) = element.clauses
-    return _compile_operand(compiler, sa.func.typeof(column) == _text("blob"), how)
-
-
-@compiles(IsBlob, "postgresql")
-def _is_never_blob(element: IsBlob, compiler: Any, **how: Any) -> str:
-    return "false"
-
-
-@compiles(Seconds, "sqlite")
-def _seconds(element: Seconds, compiler: Any, **how: Any) -> str:
-    (moment,) = element.clauses
-    return _compile_operand(
-        compiler, sa.func.unixepoch(sa.func.substr(moment, _number(1), _number(19))), how
-    )
-
-
-@compiles(Seconds, "postgresql")
-def _seconds_counted(element: Seconds, compiler: Any, **how: Any) -> str:
-    """Compute the seconds without parsing a date, because an invalid date would be an error."""
-    (moment,) = element.clauses
-
-    def part(at: int, size: int) -> Any:
-        return sa.cast(sa.func.substr(moment, _number(at), _number(size)), sa.Integer)
-
-    first = sa.func.make_date(part(1, 4), part(6, 2), _number(1))
-    days = first - sa.literal_column("DATE '1970-01-01'") + part(9, 2) - _number(1)
-    seconds = (
-        sa.cast(sa.type_coerce(days, sa.Integer), sa.BigInteger) * _number(DAY_SECONDS)
-        + part(12, 2) * _number(HOUR_SECONDS)
-        + part(15, 2) * _number(MINUTE_SECONDS)
-        + part(18, 2)
-    )
-    form = _text("^[12][0-9]{3}-(0[1-9]|1[0-2])-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
-    return _compile_operand(compiler, sa.case((moment.regexp_match(form), seconds)), how)
-
-
-@compiles(JsonValue, "sqlite")
-def _json_value(element: JsonValue, compiler: Any, **how: Any) -> str:
-    (document,) = element.clauses
-    return _compile_operand(
-        compiler, sa.func.json_extract(document, _text(f"$.{element.member}")), how
-    )
-
-
-@compiles(JsonValue, "postgresql")
-def _json_value_cast(element: JsonValue, compiler: Any, **how: Any) -> str:
-    (document,) = element.clauses
-    value: Any = sa.cast(document, sa.JSON).op("->>")(_text(element.member))
-    if element.flag:
-        value = sa.cast(sa.cast(value, sa.Boolean), sa.Integer)
-    return _compile_operand(compiler, sa.cast(value, element.type), how)
-
-
-def _compile_operand(compiler: Any, expression: Any, how: Any) -> str:
-    return str(compiler.process(expression.self_group(), **how))
+    def _postgres(self, document: Any) -> Any:
+        value: Any = sa.cast(document, sa.JSON).op("->>")(_text(self.member))
+        if self.flag:
+            value = sa.cast(sa.cast(value, sa.Boolean), sa.Integer)
+        return sa.cast(value, self.type)
 
 
 def _text(words: str) -> sa.ColumnElement[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ClauseElement
@@ -21,9 +21,11 @@ from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.repository.store.dialect import Stamp, UTCDateTime
 
 if TYPE_CHECKING:
-    from lamplighter.repository.store.database import Database, Publish
+    from lamplighter.domain.change import ChangeOp
+    from lamplighter.repository.store.database import Database
 
 T = TypeVar("T")
+V = TypeVar("V")
 Processor = Callable[[Any], Any]
 Columns = tuple[tuple[str, ...], tuple[tuple[str, Processor], ...]]
 UNNAMED: Final[Columns] = (), ()
@@ -283,6 +285,11 @@ class Page(Generic[T]):
     position: list[Any] | None = None
 
 
+def equal_to(columns: Any, **values: Any) -> list[sa.ColumnElement[bool]]:
+    """Return the conditions that columns have these values; None matches any value."""
+    return [columns[name] == value for name, value in values.items() if value is not None]
+
+
 async def in_order(
     db: "Database",
     query: sa.Select[Any],
@@ -314,10 +321,30 @@ async def newest_first(
     return await in_order(db, query, key, read, limit=limit, position=position)
 
 
+class Publish(Protocol[V]):
+    """A function that records a change of a value of one entity, and returns the value."""
+
+    async def __call__(self, db: "Database", each: V, op: "ChangeOp", *, now: datetime) -> V:
+        """Record the change; call it within `writing`, together with the change itself."""
+
+
+def publisher(entity: str, as_json: Callable[[V], dict[str, Any]]) -> Publish[V]:
+    """Return a function that records changes of an entity, each with its current value."""
+
+    async def publish(db: "Database", each: Any, op: "ChangeOp", *, now: datetime) -> Any:
+        from lamplighter.repository.store import changes  # not needed by read commands
+
+        row = as_json(each)
+        await changes.append(db, entity, each.id, op, now=now, version=each.version, row=row)
+        return each
+
+    return publish
+
+
 class PublishedRows(Generic[T]):
     """Writes rows of an entity; each change is published, with the row as it is after it."""
 
-    def __init__(self, table: sa.Table, read: Callable[[Any], T], publish: "Publish[T]") -> None:
+    def __init__(self, table: sa.Table, read: Callable[[Any], T], publish: Publish[T]) -> None:
         self._table, self._read, self._publish = table, read, publish
 
     async def insert(self, db: "Database", values: Mapping[str, Any], *, now: datetime) -> T:
@@ -347,3 +374,15 @@ class PublishedRows(Generic[T]):
         )
         rows = sorted(await db.fetch_all(statement), key=itemgetter("id"))
         return [await self._publish(db, self._read(row), ChangeOp.UPDATED, now=now) for row in rows]
+
+    async def update_one(
+        self,
+        db: "Database",
+        conditions: Iterable[sa.ColumnElement[bool]],
+        values: Mapping[str, Any],
+        *,
+        now: datetime,
+    ) -> T | None:
+        """Change the row that meets all conditions; return None if there is none."""
+        changed = await self.update(db, conditions, values, now=now)
+        return changed[0] if changed else None

@@ -20,74 +20,9 @@ from lamplighter.repository.store.dialect import (
     LenientMoment,
     UTCDateTime,
     metadata,
-    optional,
-    required,
 )
-from lamplighter.repository.store.session_tables import aliases as aliases
-from lamplighter.repository.store.session_tables import check_aggregates as check_aggregates
-from lamplighter.repository.store.session_tables import check_points as check_points
-from lamplighter.repository.store.session_tables import check_series as check_series
-from lamplighter.repository.store.session_tables import declarations as declarations
-from lamplighter.repository.store.session_tables import graph_evidence as graph_evidence
-from lamplighter.repository.store.session_tables import graph_position as graph_position
-from lamplighter.repository.store.session_tables import graph_steps as graph_steps
-from lamplighter.repository.store.session_tables import imports as imports
-from lamplighter.repository.store.session_tables import incident_entries as incident_entries
-from lamplighter.repository.store.session_tables import incident_sessions as incident_sessions
-from lamplighter.repository.store.session_tables import notebook_lines as notebook_lines
-from lamplighter.repository.store.session_tables import notebook_pages as notebook_pages
-from lamplighter.repository.store.session_tables import notebook_positions as notebook_positions
-from lamplighter.repository.store.session_tables import notebook_reviews as notebook_reviews
-from lamplighter.repository.store.session_tables import retellings as retellings
-from lamplighter.repository.store.session_tables import trash_imports as trash_imports
 
 T = TypeVar("T")
-
-codes = sa.Table(
-    "codes",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("secret_hash", sa.Text, nullable=False),
-    *required(UTCDateTime, "created_at", "expires_at"),
-    sa.Column("used_at", UTCDateTime),
-)
-
-
-findings = sa.Table(
-    "findings",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
-    *required(sa.Text, "service", "check", "stage"),
-    sa.Column("cause", sa.Text),
-    sa.Column("detail", sa.Text, nullable=False),
-    sa.Column("at", UTCDateTime, nullable=False),
-)
-
-checks = sa.Table(
-    "checks",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
-    *required(sa.Text, "service", "name", "kind"),
-    sa.Column("ok", Flag, nullable=False),
-    sa.Column("status", NUMBER),
-    sa.Column("latency_ms", sa.Double),
-    sa.Column("attempts", NUMBER, nullable=False),
-    sa.Column("flapped", Flag, nullable=False),
-    sa.Column("detail", sa.Text, nullable=False),
-    sa.Column("at", UTCDateTime, nullable=False),
-    sa.Column("warned", Flag, nullable=False),
-)
-
-days = sa.Table(
-    "days",
-    metadata,
-    sa.Column("service", sa.Text, primary_key=True),
-    sa.Column("day", sa.Text, primary_key=True),
-    *required(NUMBER, "looks", "failed", "warned"),
-)
-
 
 STEP: Final = 2**40
 """The numbers of each part of the index start at a multiple of this, plus the ID of the row."""
@@ -105,127 +40,8 @@ INDEX: Final = "terms_index"
 VOCABULARY: Final = "terms_vocabulary"
 FIELDS: Final = ("title", "text", "keys", "around")
 
-terms = sa.Table(
-    "terms",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True, autoincrement=False),
-    *required(sa.Text, *FIELDS, "scope"),
-    sa.Column("size", sa.Double, nullable=False),
-)
-unindexed = sa.Table(
-    "unindexed",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True, autoincrement=False),
-)
-term_totals = sa.Table(
-    "term_totals",
-    metadata,
-    sa.Column("part", NUMBER, primary_key=True, autoincrement=False),
-    sa.Column("documents", NUMBER, nullable=False),
-    sa.Column("size", sa.Double, nullable=False),
-)
-
-
-embeddings = sa.Table(
-    "embeddings",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column(
-        "memory_id",
-        NUMBER,
-        sa.ForeignKey("memories.id", ondelete="CASCADE"),
-        nullable=False,
-        unique=True,
-    ),
-    *required(sa.Text, "model", "of"),
-    sa.Column("code", sa.LargeBinary, nullable=False),
-    sa.Column("vector", sa.LargeBinary, nullable=False),
-    sa.Column("at", UTCDateTime, nullable=False),
-)
-
-
 KNOWLEDGE = "category NOT IN ('timing', 'dependency', 'behavior', 'remediation', 'maintenance')"
 CONFIDENCE: sa.Double[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
-
-history = sa.Table(
-    "history",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    *required(NUMBER, "memory_id", "version"),
-    sa.Column("at", UTCDateTime, nullable=False),
-    sa.Column("actor", sa.Text, nullable=False),
-    sa.Column("session_id", NUMBER),
-    *required(sa.Text, "cause", "reason"),
-    *optional(Json, "before", "after"),
-    *optional(NUMBER, "review_id", "act_id"),
-)
-
-acts = sa.Table(
-    "acts",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("action", sa.Text, nullable=False),
-    sa.Column("value", sa.Double),
-    sa.Column("undoes", NUMBER),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("actor", sa.Text, nullable=False),
-    *optional(NUMBER, "memory_id", "review_id"),
-    sa.Column("service", sa.Text),
-    sa.Column("changed", NUMBER),
-    sa.Column("subject", sa.Text),
-)
-
-links = sa.Table(
-    "links",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    *required(NUMBER, "memory_id", "target_id"),
-    sa.Column("what", sa.Text, nullable=False),
-    sa.Column("session_id", NUMBER),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("act_id", NUMBER),
-)
-
-analyses = sa.Table(
-    "analyses",
-    metadata,
-    sa.Column("memory_id", NUMBER, primary_key=True, autoincrement=False),
-    *required(sa.Text, "lexicon", "observation", "terms", "analysis"),
-)
-
-leases = sa.Table(
-    "leases",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    *required(NUMBER, "epoch", "pid"),
-    sa.Column("engine", sa.Text, nullable=False),
-    sa.Column("interval_seconds", sa.Double, nullable=False),
-    sa.Column("dry_run", Flag, nullable=False),
-    sa.Column("session_id", NUMBER),
-    sa.Column("heartbeat_at", UTCDateTime, nullable=False),
-    sa.Column("next_round_at", UTCDateTime),
-    sa.Column("version", NUMBER, nullable=False),
-)
-
-exposures = sa.Table(
-    "exposures",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
-    *required(NUMBER, "memory_id", "version"),
-    sa.Column("position", NUMBER),
-    *required(sa.Text, "why", "line"),
-    sa.Column("retelling", NUMBER),
-)
-
-prompts = sa.Table(
-    "prompts",
-    metadata,
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), primary_key=True),
-    *required(sa.Text, "system", "injected", "message"),
-    *required(NUMBER, "tokens", "budget"),
-)
 
 TYPES: Final[Mapping[type[Any], Any]] = {
     bool: Flag,
@@ -292,6 +108,148 @@ _ENTITIES: Final = {
 Building a table imports the module of its entity. A command that reads memories imports no others.
 """
 
+_COLUMNS: Final[Mapping[str, str]] = {
+    "retellings": (
+        "id serial, session_id number sessions.id, query text, injected text, tokens number, "
+        "placements json, at moment"
+    ),
+    "transcript_messages": (
+        "id serial, session_id number sessions.id, key text, role text, text text, "
+        "created_at moment, deleted_at moment?"
+    ),
+    "imports": "ref text key, memory_id number memories.id, said text, at moment",
+    "trash_imports": "ref text key, memory_id number, said text, at moment",
+    "aliases": (
+        "id serial, entity_id number, project text, name text, folded text, source text, "
+        "created_at moment"
+    ),
+    "graph_evidence": (
+        "id serial, entity_id number?, relationship_id number?, source text, source_id number, "
+        "confidence real, created_at moment, ended_at moment?"
+    ),
+    "graph_steps": (
+        "id serial, act_id number, table_name text, row_id number, before json?, after json?"
+    ),
+    "graph_position": "id number key, seq number, memory_id number?, services text",
+    "organizer_sources": (
+        "source text key, ref number key, version number, hash text, run_id number, at moment"
+    ),
+    "notebook_pages": (
+        "home text key, path text key, text text, previous text, digest text, earlier json, "
+        "pending flag, written_at moment?"
+    ),
+    "notebook_lines": "home text key, memory_id number key, path text",
+    "notebook_positions": "home text key, seq number, memory_id number?",
+    "notebook_reviews": (
+        "id serial, home text, pages json, resolution text?, created_at moment, resolved_at moment?"
+    ),
+    "verifications": (
+        "memory_id number key, state text, version number, evidence json, untested json, "
+        "checked_at moment?, marked_at moment?, mark text"
+    ),
+    "verification_position": "id number key, event_id number",
+    "check_series": (
+        "id serial, service text, name text, kind text, state text, changed_at moment?, "
+        "checked_at moment?, streak number, latency_ms real?, status number?, attempts number, "
+        "late_ms number, detail text, silent flag, folded_to moment?, day_folded_to moment?, "
+        "latencies json"
+    ),
+    "check_points": (
+        "series_id number key, at moment key, state text, latency_ms real?, status number?, "
+        "attempts number, late_ms number, detail text, silent flag"
+    ),
+    "check_aggregates": (
+        "span text key, series_id number key, at moment key, count number, failures number, "
+        "warnings number, p50_ms real?, p95_ms real?, max_ms real?, silent number, "
+        "silent_failures number"
+    ),
+    "declarations": "service text key, configured text",
+    "incident_sessions": "session_id number key, incident_id number",
+    "incident_entries": (
+        "id serial, incident_id number, at moment, kind text, service text?, text text"
+    ),
+    "push_checks": (
+        "service text key, check text key, schedule text, counted_from moment, "
+        "started_at moment?, overdue flag, key_hash text, created_at moment, evaluated_to number"
+    ),
+    "memory_health": "id serial, at moment, trigger text, compared_at moment?, figures json",
+    # groups of equal events: triggers maintain them, see `repository.upkeep.maintained`
+    "event_groups": (
+        "id serial, level text, service text?, text text, count number, first_id number, "
+        "last_id number, sessions number, first_at moment, last_at moment, session_id number?"
+    ),
+    # memories that a view of the list shows; triggers maintain them
+    "memory_views": "name text key, memory_id number key",
+    # the periods of each memory with its values; triggers maintain them. `held_to` "~" is now,
+    # `entry_id` is the history entry that ended the period, 0 for the current one. `other_text` is
+    # the title and text of the memory if they differed from the current text
+    "memory_periods": (
+        "held_to text key, held_from text key, memory_id number key, entry_id number key, "
+        "present number, service text?, category text?, project text?, active number?, "
+        "confidence real?, updated_at text?, session_id number?, other_text text?"
+    ),
+    "codes": "id serial, secret_hash text, created_at moment, expires_at moment, used_at moment?",
+    "findings": (
+        "id serial, session_id number sessions.id, service text, check text, stage text, "
+        "cause text?, detail text, at moment"
+    ),
+    "checks": (
+        "id serial, session_id number sessions.id, service text, name text, kind text, ok flag, "
+        "status number?, latency_ms real?, attempts number, flapped flag, detail text, "
+        "at moment, warned flag"
+    ),
+    "days": "service text key, day text key, looks number, failed number, warned number",
+    "terms": "id number key, title text, text text, keys text, around text, scope text, size real",
+    "unindexed": "id number key",
+    "term_totals": "part number key, documents number, size real",
+    "embeddings": (
+        "id serial, memory_id number memories.id, model text, of text, code bytes, vector bytes, "
+        "at moment"
+    ),
+    "history": (
+        "id serial, memory_id number, version number, at moment, actor text, session_id number?, "
+        "cause text, reason text, before json?, after json?, review_id number?, act_id number?"
+    ),
+    "acts": (
+        "id serial, action text, value real?, undoes number?, created_at moment, actor text, "
+        "memory_id number?, review_id number?, service text?, changed number?, subject text?"
+    ),
+    "links": (
+        "id serial, memory_id number, target_id number, what text, session_id number?, "
+        "created_at moment, act_id number?"
+    ),
+    "analyses": "memory_id number key, lexicon text, observation text, terms text, analysis text",
+    "leases": (
+        "id serial, name text, epoch number, pid number, engine text, interval_seconds real, "
+        "dry_run flag, session_id number?, heartbeat_at moment, next_round_at moment?, "
+        "version number"
+    ),
+    "exposures": (
+        "id serial, session_id number sessions.id, memory_id number, version number, "
+        "position number?, why text, line text, retelling number?"
+    ),
+    "prompts": (
+        "session_id number key sessions.id, system text, injected text, message text, "
+        "tokens number, budget number"
+    ),
+}
+"""The columns of the other tables: the name and the type, with `?` if it may be empty.
+
+`serial` is an ID that the database counts, `key` a part of the primary key. A dotted name is the
+column that a column references.
+"""
+
+_KINDS: Final[Mapping[str, Any]] = {
+    "bytes": sa.LargeBinary,
+    "flag": Flag,
+    "json": Json,
+    "moment": UTCDateTime,
+    "number": NUMBER,
+    "real": sa.Double,
+    "serial": NUMBER,
+    "text": sa.Text,
+}
+
 _MORE: Final[Mapping[str, Sequence[sa.Column[Any]]]] = {
     "cooldowns": (sa.Column("act_id", NUMBER),),
     "incidents": (sa.Column("learned_at", UTCDateTime), sa.Column("moved", Json)),
@@ -319,18 +277,19 @@ _making: Final = RLock()
 
 
 def __getattr__(name: str) -> sa.Table:
-    """Return a table of an entity, made at its first use."""
-    if name not in _ENTITIES and name != "trash":
+    """Return a table, made at its first use."""
+    made = _trash if name == "trash" else _entity_table if name in _ENTITIES else _plain_table
+    if name not in (*_ENTITIES, *_COLUMNS, "trash"):
         raise AttributeError(f"There is no table {name}.")
     with _making:
         if name not in metadata.tables:
-            globals()[name] = _trash() if name == "trash" else _entity_table(name)
+            globals()[name] = made(name)
     return metadata.tables[name]
 
 
 def complete_metadata() -> sa.MetaData:
-    """Return the metadata of all tables, including those of the entities."""
-    for name in (*_ENTITIES, "trash"):
+    """Return the metadata of all tables."""
+    for name in (*_ENTITIES, *_COLUMNS, "trash"):
         __getattr__(name)
     return metadata
 
@@ -345,9 +304,28 @@ def _entity_table(name: str) -> sa.Table:
     return made
 
 
-def _trash() -> sa.Table:
+def _plain_table(name: str) -> sa.Table:
+    made = sa.Table(name, metadata, *map(_plain_column, _COLUMNS[name].split(", ")))
+    if name == "notebook_lines":
+        sa.Index("idx_notebook_lines_path", made.c.home, made.c.path)
+    return made
+
+
+def _plain_column(declared: str) -> sa.Column[Any]:
+    name, kind, *more = declared.split()
+    return sa.Column(
+        name,
+        _KINDS[kind.removesuffix("?")],
+        *(sa.ForeignKey(each) for each in more if each != "key"),
+        primary_key=kind == "serial" or "key" in more,
+        autoincrement="auto" if kind == "serial" else False,
+        nullable=kind.endswith("?"),
+    )
+
+
+def _trash(name: str) -> sa.Table:
     return sa.Table(
-        "trash",
+        name,
         metadata,
         *(
             sa.Column(each.name, each.type, primary_key=each.primary_key, nullable=each.nullable)

@@ -13,7 +13,6 @@ from lamplighter.domain.sessions.session import RequestState
 from lamplighter.repository.sessions import folding
 from lamplighter.repository.store.database import Database, writing
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.session_tables import event_groups
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import (
     acts,
@@ -25,6 +24,7 @@ from lamplighter.repository.store.tables import (
     cooldowns,
     days,
     escalations,
+    event_groups,
     events,
     graph_steps,
     halts,

@@ -154,11 +154,6 @@ _OPEN_REVIEWS: Final = Statement(
 )
 
 
-async def count_queued(db: Database) -> int:
-    """Return the number of queued requests."""
-    return await db.fetch(queued_fetch())
-
-
 def queued_fetch() -> Fetch[int]:
     """Build the fetch of the number of queued requests."""
     return Fetch([_QUEUED()], lambda found: int(found[0][0]["count"]))
@@ -364,13 +359,13 @@ async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
         ),
         dollars=float(await db.fetch_val(sa.select(sa.func.sum(sessions.c.cost_usd))) or 0.0),
         uses=await _count_uses(db, since=now - DAY),
-        prompts=await _count_rows(db, prompts) + await _count_rows(db, retellings),
+        prompts=await db.count_rows(prompts) + await db.count_rows(retellings),
         reviews=(await open_reviews(db))[0],
         pages_waiting=(await waiting_pages(db))[0],
-        approvals=(await approvals.count_open(db, now=now))[0],
-        requests=await count_queued(db),
+        approvals=(await db.fetch(approvals.count_open(now)))[0],
+        requests=await db.fetch(queued_fetch()),
         outbox=await _outbox(db),
-        unindexed=await _count_rows(db, unindexed),
+        unindexed=await db.count_rows(unindexed),
         without_vector=await _without_vector(db),
         bytes=await vitals.size(db),
         changes=await changes.last_seq(db),
@@ -417,15 +412,9 @@ async def _count_uses(db: Database, *, since: datetime) -> dict[tuple[str, ...],
 
 async def _outbox(db: Database) -> int:
     left = (NoticeState.WAITING, NoticeState.SENDING)
-    query = sa.select(sa.func.count()).select_from(notices).where(notices.c.state.in_(left))
-    return int(await db.fetch_val(query))
+    return await db.count_rows(notices, notices.c.state.in_(left))
 
 
 async def _without_vector(db: Database) -> int:
     known = sa.exists().where(embeddings.c.memory_id == memories.c.id)
-    query = sa.select(sa.func.count()).select_from(memories).where(~known)
-    return int(await db.fetch_val(query))
-
-
-async def _count_rows(db: Database, table: sa.Table) -> int:
-    return int(await db.fetch_val(sa.select(sa.func.count()).select_from(table)))
+    return await db.count_rows(memories, ~known)

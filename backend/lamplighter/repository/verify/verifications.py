@@ -1,7 +1,7 @@
 """Outcomes of verification, one per memory, and the memories to verify."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,9 +11,14 @@ from lamplighter.domain.memory.memory import OPERATIONAL, MemoryId, Trust
 from lamplighter.domain.verify.verdict import VerdictState
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import text_contains
-from lamplighter.repository.store.session_tables import verification_position, verifications
-from lamplighter.repository.store.statements import Key, Page, in_order
-from lamplighter.repository.store.tables import events, memories
+from lamplighter.repository.store.statements import Key, Page, equal_to, in_order
+from lamplighter.repository.store.tables import (
+    events,
+    memories,
+    reader,
+    verification_position,
+    verifications,
+)
 
 IDS_AT_ONCE: Final = 500
 LOW_CONFIDENCE: Final = 0.8
@@ -50,25 +55,13 @@ class ChangeNotice:
 async def get(db: Database, memory_id: int) -> Verification | None:
     """Return the outcome for a memory."""
     query = sa.select(verifications).where(verifications.c.memory_id == memory_id)
-    row = await db.fetch_one(query)
-    return None if row is None else _read(row)
+    return await db.fetch_first(query, _read)
 
 
 async def put(db: Database, outcome: Verification) -> None:
     """Store an outcome, which replaces the mark of its memory. Call it within `writing`."""
     await db.execute(sa.delete(verifications).where(verifications.c.memory_id == outcome.memory_id))
-    await db.execute(
-        sa.insert(verifications).values(
-            memory_id=outcome.memory_id,
-            state=outcome.state,
-            version=outcome.version,
-            evidence=list(outcome.evidence),
-            untested=list(outcome.untested),
-            checked_at=outcome.checked_at,
-            marked_at=outcome.marked_at,
-            mark=outcome.mark,
-        )
-    )
+    await db.execute(sa.insert(verifications).values(**asdict(outcome)))
 
 
 async def mark(db: Database, ids: Sequence[int], reason: str, *, now: datetime) -> None:
@@ -200,19 +193,17 @@ async def count_by_state(db: Database) -> dict[str, int]:
     )
     counts = dict.fromkeys(VerdictState, 0)
     counts |= {VerdictState(row["state"]): row["count"] for row in await db.fetch_all(outcomes)}
-    counted = sa.select(sa.func.count()).select_from(memories).where(columns.active == 1)
+    active, verified = columns.active == 1, columns.verified_at.is_not(None)
     marked = sa.select(verification.memory_id).where(verification.marked_at.is_not(None))
     weak = (columns.confidence < LOW_CONFIDENCE) | (columns.trust == Trust.UNVERIFIED.value)
     return {
         **{state.value: number for state, number in counts.items()},
-        "verified": int(await db.fetch_val(counted.where(columns.verified_at.is_not(None)))),
-        "unverified": int(await db.fetch_val(counted.where(columns.verified_at.is_(None), weak))),
-        "operational_verified": int(
-            await db.fetch_val(
-                counted.where(columns.verified_at.is_not(None), columns.category.in_(OPERATIONAL))
-            )
+        "verified": await db.count_rows(memories, active, verified),
+        "unverified": await db.count_rows(memories, active, ~verified, weak),
+        "operational_verified": await db.count_rows(
+            memories, active, verified, columns.category.in_(OPERATIONAL)
         ),
-        "marked": int(await db.fetch_val(counted.where(columns.id.in_(marked)))),
+        "marked": await db.count_rows(memories, active, columns.id.in_(marked)),
     }
 
 
@@ -220,22 +211,10 @@ async def page(
     db: Database, state: VerdictState | None, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Verification]:
     """Return a page of outcomes, ordered by the IDs of their memories."""
-    query = sa.select(verifications)
-    if state is not None:
-        query = query.where(verifications.c.state == state)
+    query = sa.select(verifications).where(*equal_to(verifications.c, state=state))
     return await in_order(
         db, query, Key(verifications.c.memory_id), _read, limit=limit, position=position
     )
 
 
-def _read(row: Any) -> Verification:
-    return Verification(
-        memory_id=MemoryId(row["memory_id"]),
-        state=VerdictState(row["state"]),
-        version=row["version"],
-        evidence=tuple(row["evidence"]),
-        untested=tuple(row["untested"]),
-        checked_at=row["checked_at"],
-        marked_at=row["marked_at"],
-        mark=row["mark"],
-    )
+_read: Final = reader(Verification)

@@ -15,7 +15,7 @@ from lamplighter.serve.verify.tools import build_tools
 def verify(settings: Settings, ids: Sequence[int], *, dry_run: bool) -> list[dict[str, Any]]:
     """Verify memories now, or all that are due; raises NotFound, Conflict."""
     from lamplighter.usecases.verify import batch
-    from lamplighter.usecases.verify.as_json import result_as_json
+    from lamplighter.usecases.verify.verify import result_as_json
 
     tools = build_tools(settings, ServicesFile(settings.services))
 

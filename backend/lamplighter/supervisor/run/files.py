@@ -16,7 +16,7 @@ from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.summary import strip_markers
 from lamplighter.domain.sessions.transcript import Finished, Line, Text, ToolUse
 from lamplighter.engines import line_times, stream
-from lamplighter.engines.tail import Tail
+from lamplighter.engines.tail import read_lines
 
 BLOCK_BYTES: Final = 2**20
 MAX_TEXT_CHARS: Final = 2_000
@@ -148,16 +148,8 @@ class SessionFiles:
         return said
 
     def lines(self, session: Session, offset: int = 0) -> Iterator[list[Line]]:
-        """Yield all lines of a file that no longer grows, some at a time."""
-        tail = Tail(self.path(session), offset, max_line=self.max_line)
-        try:
-            while not tail.at_end:
-                yield tail.read()
-            last = tail.last()
-            if last:
-                yield [last]
-        finally:
-            tail.close()
+        """Return all lines of a file that no longer grows, some at a time."""
+        return read_lines(self.path(session), offset, max_line=self.max_line)
 
     def heard(self, session: Session) -> OutputSummary:
         """Read a whole file for a summary of its session."""

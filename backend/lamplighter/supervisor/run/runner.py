@@ -49,7 +49,7 @@ from lamplighter.usecases.access import access
 from lamplighter.usecases.clients import tool_hooks
 from lamplighter.usecases.memory.analyze import catch_up
 from lamplighter.usecases.notebook.upkeep import keep_in_step
-from lamplighter.usecases.sessions import chain, parking, resume
+from lamplighter.usecases.sessions import parking, resume
 from lamplighter.usecases.sessions import resume as reopening
 from lamplighter.usecases.sessions import sessions as lifecycle
 from lamplighter.usecases.sessions.prompt_update import PromptRecipient, update_prompt
@@ -64,7 +64,7 @@ async def remaining_budget(
     An engine without a model begins in any case: it costs nothing unless it reports a cost.
     """
     async with reading(db):
-        before = await chain.lineage(db, plan.parent_id) if plan.parent_id else []
+        before = await sessions.lineage(db, plan.parent_id) if plan.parent_id else []
         spent = await sessions.total_charged(db, before)
         today = await sessions.charges_since(db, now - DAY)
     found = compute_allowance(caps, chain=spent, day=today, now=now)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from lamplighter.domain.actions.policy import quote_name
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.services.service import Service, normalize_service_name
+from lamplighter.domain.services.service import Service, is_same_service
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.text import format_time
 from lamplighter.formats import serialize
@@ -46,11 +46,7 @@ def _select_checks(service: Service, name: str | None) -> Service:
         raise Conflict(f"{service.name} declares no checks.")
     if name is None:
         return service
-    selected = tuple(
-        each
-        for each in service.checks
-        if normalize_service_name(each.name) == normalize_service_name(name)
-    )
+    selected = tuple(each for each in service.checks if is_same_service(each.name, name))
     if not selected:
         names = ", ".join(each.name for each in service.checks)
         raise NotFound(f"{service.name} has no check {quote_name(name)}. Its checks: {names}.")

@@ -4,9 +4,9 @@ Secrets are created here and returned once; only their hashes are stored.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from lamplighter.domain.access.access import (
     ADMIN,
@@ -38,6 +38,7 @@ CODE_SIGNS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 CODE_GROUPS: Final = 4
 CODE_GROUP_SIGNS: Final = 4
 
+T = TypeVar("T")
 MintedToken = tuple[Token, str]
 
 
@@ -116,22 +117,20 @@ async def authenticate_token(db: Database, words: str, *, now: datetime) -> Call
 
 async def find_token(db: Database, words: str) -> Token | None:
     """Return the token with this secret, even if it is revoked or expired."""
-    shown = parse_credential(words)
-    found = await tokens.get_with_hash(db, shown.id) if shown else None
-    if shown is None or found is None:
-        return None
-    token, secret_hash = found
-    return token if shown.fits(secret_hash) else None
+    return await _find(db, words, tokens.get_with_hash)
 
 
 async def find_login(db: Database, words: str) -> Login | None:
     """Return the login with this secret, even if it is revoked or expired."""
+    return await _find(db, words, logins.get_with_hash)
+
+
+async def _find(
+    db: Database, words: str, get: Callable[[Database, int], Awaitable[tuple[T, str] | None]]
+) -> T | None:
     shown = parse_credential(words)
-    found = await logins.get_with_hash(db, shown.id) if shown else None
-    if shown is None or found is None:
-        return None
-    login, secret_hash = found
-    return login if shown.fits(secret_hash) else None
+    found = await get(db, shown.id) if shown else None
+    return found[0] if shown and found and shown.fits(found[1]) else None
 
 
 async def is_still_valid(db: Database, caller: Caller, *, now: datetime) -> bool:

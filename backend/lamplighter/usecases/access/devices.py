@@ -4,7 +4,7 @@ from datetime import datetime
 
 from lamplighter.domain.access.access import Device
 from lamplighter.domain.access.device import MAX_DEVICES, Subscription, endpoint_host, validate_keys
-from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.errors import Conflict, require
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import devices
 from lamplighter.usecases.access.recording import record_act
@@ -53,8 +53,6 @@ async def subscribe(
 async def remove(db: Database, device_id: int, *, now: datetime) -> None:
     """Remove a device; raises NotFound."""
     async with writing(db):
-        device = await devices.get(db, device_id)
-        if device is None:
-            raise NotFound(f"Device {device_id} not found.")
+        device = require(await devices.get(db, device_id), f"Device {device_id} not found.")
         await devices.remove(db, device_id)
         await record_act(db, "unsubscribe", device.name, now=now)

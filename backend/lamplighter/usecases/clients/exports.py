@@ -13,7 +13,7 @@ from lamplighter.domain.text import normalize_project
 from lamplighter.formats import native_export, serialize, third_party_export
 from lamplighter.formats.import_records import memory_ref
 from lamplighter.repository import Database, reading
-from lamplighter.repository.clients import client_prompts, exports, imports
+from lamplighter.repository.clients import client_prompts, client_sessions, exports, imports
 
 WriteText = Callable[[str], object]
 OnProgress = Callable[[int, int], object]
@@ -116,7 +116,7 @@ class _Export:
     async def _memories(self, *, active: bool) -> AsyncIterator[tuple[Memory, str | None, str]]:
         total = await exports.count(self.db, project=self.project, active=active)
         async for batch in exports.all_memories(self.db, project=self.project, active=active):
-            names = await exports.external_ids_of(self.db, _ids(batch))
+            names = await client_sessions.external_ids(self.db, _ids(batch))
             refs = await imports.refs_of(self.db, [each.id for each in batch])
             for memory in batch:
                 yield (

@@ -22,6 +22,7 @@ from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.text import normalize_project
 from lamplighter.repository import Database
 from lamplighter.repository.graph import entities, relationships, rows
+from lamplighter.repository.graph.cache import GraphCache
 from lamplighter.repository.graph.entities import Place
 from lamplighter.repository.graph.rows import ENTITIES, RELATIONSHIPS, entity_of, relationship_of
 from lamplighter.usecases.access.recording import recording
@@ -77,7 +78,7 @@ async def create_entity(here: Context, project: str, new: EntityKind, edit: Enti
     name = admit_name(here.redact(edit.name or ""))
     place = place_of(project)
     async with recording(db, "create", now=now, subject=f"entity {name}") as act:
-        held = (await entities.owners(db, [name], place.project)).values()
+        held = (await GraphCache(db).owners([name], place.project)).values()
         row = await rows.get(db, ENTITIES, next(iter(held))) if held else None
         if row is not None and row["project"] == place.project:
             entity = await _bring_back(db, row, new, now=now, act=act.id)

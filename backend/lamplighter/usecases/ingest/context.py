@@ -10,6 +10,7 @@ from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.transcript import Finished, UsageReport
+from lamplighter.repository.sessions.sessions import COUNTS
 from lamplighter.usecases.clients.tool_hooks import SessionHooks
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.remember import LearningContext
@@ -77,12 +78,7 @@ class IngestResult:
     @property
     def counts(self) -> dict[str, int]:
         """The numbers to add to the counts of the session."""
-        return {
-            "learned": self.learned,
-            "reinforced": self.reinforced,
-            "events": self.events,
-            "ignored": self.ignored,
-        }
+        return {name: getattr(self, name) for name in COUNTS}
 
     def hear(self, item: UsageReport | Finished) -> None:
         """Record the usage of the session, or its end."""

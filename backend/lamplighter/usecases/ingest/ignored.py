@@ -3,7 +3,7 @@
 from typing import Final
 
 from lamplighter.domain.configuration import Configuration
-from lamplighter.domain.errors import Conflict, Invalid, NotFound
+from lamplighter.domain.errors import Conflict, Invalid, require
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions import markers
 from lamplighter.domain.sessions.marker_results import MarkerResult
@@ -25,9 +25,7 @@ async def ingest_ignored(
     """Accept a marker that was ignored; raises NotFound or Conflict."""
     db, now = here.db, here.now()
     async with writing(db):
-        mark = await marker_results.get(db, mark_id)
-        if mark is None:
-            raise NotFound(f"Marker {mark_id} not found.")
+        mark = require(await marker_results.get(db, mark_id), f"Marker {mark_id} not found.")
         session = await sessions.get(db, mark.session_id)
         marker = markers.reread_marker(mark.text)
         if mark.state is not MarkerReading.IGNORED or marker is None or session is None:

@@ -6,13 +6,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.errors import Conflict, require
 from lamplighter.domain.sessions.markers import Marker, MarkerKind, MarkerReading
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines.claude import NAME as CLAUDE
 from lamplighter.engines.cutting import PendingLines
-from lamplighter.engines.tail import Tail
+from lamplighter.engines.tail import read_lines
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.ingest.context import IngestContext, IngestResult
@@ -27,9 +27,7 @@ ENDED: Final = "its session has ended"
 
 async def get_leftover(db: Database, session_id: int) -> Session:
     """Return a session with markers over its limit in its file; raises NotFound or Conflict."""
-    session = await sessions.get(db, session_id)
-    if session is None:
-        raise NotFound(f"Session {session_id} not found.")
+    session = require(await sessions.get(db, session_id), f"Session {session_id} not found.")
     if session.running:
         raise Conflict(f"Session {session_id} is still running. Wait until it has ended.")
     if not session.markers_left:
@@ -43,7 +41,7 @@ async def ingest_leftover(ingest: IngestContext, file: Path, halt_control: HaltC
     Stops on a halt, or if another process ingests the same markers.
     """
     place = ingest.session.left_offset, ingest.session.left_step
-    for lines in _decided(ingest.session, _lines(file, ingest.session.left_offset)):
+    for lines in _decided(ingest.session, read_lines(file, ingest.session.left_offset)):
         feed = StepQueue(ingest, lines, reached=place)
         while not feed.empty:
             if halt_control.by_file() is not None:
@@ -99,15 +97,3 @@ def _decided(session: Session, read: Iterator[list[Line]]) -> Iterator[Sequence[
     for lines in read:
         yield undecided.ready(lines)
     yield undecided.rest()
-
-
-def _lines(file: Path, offset: int) -> Iterator[list[Line]]:
-    tail = Tail(file, offset)
-    try:
-        while not tail.at_end:
-            yield tail.read()
-        last = tail.last()
-        if last:
-            yield [last]
-    finally:
-        tail.close()

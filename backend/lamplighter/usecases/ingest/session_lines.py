@@ -1,14 +1,17 @@
 """The lines of a running session: its output becomes memories, events and findings."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
+from lamplighter.domain.actions.evidence import RecoveryTime, parse_evidence
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import MAX_OBSERVATION_CHARS, Candidate
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import GENERAL, ActionKind
+from lamplighter.domain.sessions.handoff import Finding
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.markers import Marker, MarkerKind, MarkerReading
 from lamplighter.domain.sessions.transcript import (
     AnswerCut,
@@ -24,6 +27,7 @@ from lamplighter.domain.text import one_line, shorten
 from lamplighter.formats.tools import BLIND
 from lamplighter.repository import writing
 from lamplighter.repository.memory.memories import service_name
+from lamplighter.repository.services import checks, cooldowns, findings
 from lamplighter.repository.sessions import marker_results, sessions
 from lamplighter.usecases.clients import tool_hooks
 from lamplighter.usecases.ingest.context import IngestContext, IngestResult
@@ -34,7 +38,7 @@ from lamplighter.usecases.ingest.marker_acts import (
     record_event,
 )
 from lamplighter.usecases.ingest.steps import IngestStep, StepQueue
-from lamplighter.usecases.services import act, check_results
+from lamplighter.usecases.services import act
 
 logger = logging.getLogger(__name__)
 
@@ -128,7 +132,7 @@ async def _ingest_step(
         case ToolUse(name, given) if name.rpartition("__")[2] not in BLIND:
             ingest.uses(given)
         case ToolResult(structured=dict(found)) if ingest.session.engine == PROBE:
-            await check_results.keep(ingest.db, ingest.session.id, found, now=now)
+            await _store_result(ingest, found, now=now)
         case UsageReport() | Finished():
             result.hear(step.content)
 
@@ -266,3 +270,15 @@ async def is_duplicate(ingest: IngestContext, marker: Marker, text: str) -> bool
     service = await service_name(ingest.db, marker.service, ingest.services.names) or GENERAL
     action = ActionKind(marker.category or "")
     return await act.unmarked(ingest.db, session, service, action) is None
+
+
+async def _store_result(ingest: IngestContext, found: Mapping[str, Any], *, now: datetime) -> None:
+    """Store one result of the built-in engine; ignore results of any other form."""
+    db, number = ingest.db, ingest.session.id
+    match parse_evidence(found):
+        case CheckResult() as result:
+            await checks.insert(db, number, result, now=now)
+        case Finding() as finding:
+            await findings.insert(db, number, finding, now=now)
+        case RecoveryTime(use_id, seconds):
+            await cooldowns.record_recovery(db, use_id, seconds, session_id=number, now=now)

@@ -21,7 +21,7 @@ from lamplighter.domain.search.graph import (
     memory_node,
     session_node,
 )
-from lamplighter.domain.services.service import Services, normalize_service_name
+from lamplighter.domain.services.service import Services, is_same_service
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database, reading
 from lamplighter.repository.clients import client_sessions
@@ -195,9 +195,9 @@ def _dependencies(builder: _GraphBuilder, node: Node) -> list[Node]:
         here = Node(SERVICE, service.name)
         for name in service.depends_on:
             there = Node(SERVICE, name)
-            if normalize_service_name(service.name) == normalize_service_name(node.name):
+            if is_same_service(service.name, node.name):
                 new += builder.join(Edge(node, DEPENDS_ON, there), there)
-            elif normalize_service_name(name) == normalize_service_name(node.name):
+            elif is_same_service(name, node.name):
                 new += builder.join(Edge(here, DEPENDS_ON, node), here)
     return new
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.errors import Conflict, NotFound, require
 from lamplighter.domain.memory.intents import ChangeOrigin, MemoryChange
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.memory.review import ReviewState
@@ -117,9 +117,7 @@ async def undo(db: Database, act_id: int, *, now: datetime, partly: bool = False
 async def restore(db: Database, memory_id: int, *, now: datetime) -> Memory:
     """Restore a memory from the trash; raises NotFound, Conflict."""
     async with recording(db, "restore", now=now) as act:
-        held = await trash.get(db, memory_id)
-        if held is None:
-            raise NotFound(f"Memory {memory_id} is not in the trash.")
+        require(await trash.get(db, memory_id), f"Memory {memory_id} is not in the trash.")
         plan = UndoPlan(restore=[memory_id])
         await _keys(db, plan)
         if plan.conflicts:
@@ -153,9 +151,7 @@ async def purge_expired(db: Database, retention: timedelta | None, *, now: datet
 
 async def undoable(db: Database, act_id: int) -> JournalEntry:
     """Return an act that can be undone; raises NotFound, and Conflict with the reason."""
-    act = await journal.get(db, act_id)
-    if act is None:
-        raise NotFound(f"Act {act_id} not found.")
+    act = require(await journal.get(db, act_id), f"Act {act_id} not found.")
     if act.undone_by is not None:
         raise Conflict(f"Act {act_id} was already undone by act {act.undone_by}.")
     if act.action in IRREVERSIBLE:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound, Stale
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField, Stale, require
 from lamplighter.domain.memory.admit import Redact, admit_edit
 from lamplighter.domain.memory.decay import apply_decay, decay_changes
 from lamplighter.domain.memory.intents import Intent, MemoryChange, MemoryLink
@@ -37,10 +37,7 @@ from lamplighter.usecases.memory.undo import revert_step
 
 async def get(db: Database, number: int) -> Review:
     """Return a review; raises NotFound."""
-    review = await reviews.get(db, number)
-    if review is None:
-        raise NotFound(f"Review {number} not found.")
-    return review
+    return require(await reviews.get(db, number), f"Review {number} not found.")
 
 
 async def resolve(

@@ -37,9 +37,10 @@ from lamplighter.notebook.tree import NotebookTree, PageFile
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.memories import service_name
-from lamplighter.repository.notebook import lines, pages, reviews, runs
+from lamplighter.repository.notebook import lines, pages, reviews
 from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.repository.services import events
+from lamplighter.repository.sessions import sessions
 from lamplighter.repository.writes import store
 from lamplighter.usecases.access.recording import Recording, recorded, recording
 from lamplighter.usecases.memory.curate import check_key
@@ -182,7 +183,7 @@ async def _concerns(
             concerns[path] = DAMAGED
             continue
         at = datetime.fromtimestamp(file.changed_at, UTC) if file else None
-        session = await runs.session_at(db, at)
+        session = await sessions.session_at(db, at)
         if session is not None:
             concerns[path] = DURING_RUN.format(session)
     return concerns

@@ -7,7 +7,8 @@ from lamplighter.domain.graph.proposal import RelationshipProposal, parse_propos
 from lamplighter.domain.memory.review import Resolution, ReviewState
 from lamplighter.domain.organize.plan import BundlePlan
 from lamplighter.repository import Database
-from lamplighter.repository.graph import entities, relationships
+from lamplighter.repository.graph import relationships
+from lamplighter.repository.graph.cache import GraphCache
 from lamplighter.repository.memory import reviews
 
 MAX_OPEN: Final = 100
@@ -55,7 +56,7 @@ async def _reviewed(db: Database, project: str) -> tuple[set[Key], int]:
 
 async def _is_in_graph(db: Database, each: RelationshipProposal, project: str) -> bool:
     """Return whether the graph has a relationship, or had it until an operator deleted it."""
-    ends = await entities.owners(db, [each.source, each.target], project)
+    ends = await GraphCache(db).owners([each.source, each.target], project)
     source, _, target = each.key
     if source not in ends or target not in ends:
         return False

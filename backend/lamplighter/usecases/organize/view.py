@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.change import ChangeOp
-from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.errors import Conflict, require
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.memory.review import Resolution, Review, ReviewState
 from lamplighter.domain.organize.plan import COMPRESSES, EXTRACTED_FROM, REPEATS, in_run
@@ -34,10 +34,7 @@ class RunDiff:
 
 async def get(db: Database, number: int) -> OrganizerRun:
     """Return a run; raises NotFound."""
-    run = await runs.get(db, number)
-    if run is None:
-        raise NotFound(f"Run {number} of the organizer not found.")
-    return run
+    return require(await runs.get(db, number), f"Run {number} of the organizer not found.")
 
 
 async def undone(db: Database, found: Sequence[OrganizerRun]) -> dict[int, int]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain.change import ChangeOp
-from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.errors import Conflict, NotFound, require
 from lamplighter.domain.memory.intents import REVIVES, ChangeOrigin, MemoryChange, MemoryLink
 from lamplighter.domain.memory.memory import OPERATIONAL, Memory, MemoryId
 from lamplighter.domain.memory.review import Review, ReviewState
@@ -156,9 +156,7 @@ async def _plan(
 async def _check(db: Database, origin: TeachingOrigin) -> None:
     if origin.kind is not OriginKind.SESSION:
         return
-    session = await sessions.get(db, int(origin.name))
-    if session is None:
-        raise NotFound(f"Session {origin.name} not found.")
+    session = require(await sessions.get(db, int(origin.name)), f"Session {origin.name} not found.")
     if session.status is Status.RUNNING and session.tier:
         raise Conflict(f"Session {origin.name} is still running. Stop it first.")
 

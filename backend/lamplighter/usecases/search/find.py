@@ -36,7 +36,7 @@ from lamplighter.domain.search.search import (
     SemanticIndex,
 )
 from lamplighter.domain.search.terms import normalize_key
-from lamplighter.domain.services.service import GENERAL, normalize_service_name
+from lamplighter.domain.services.service import GENERAL, is_same_service, normalize_service_name
 from lamplighter.domain.text import normalize_project
 from lamplighter.repository import Database
 from lamplighter.repository.search import index
@@ -249,7 +249,7 @@ def _matches(row: IndexedRow, question: ParsedQuery) -> bool:
 def _is_of_service(row: Memory, service: str, request: SearchRequest) -> bool:
     if row.service is None:
         return request.general or normalize_service_name(service) == GENERAL
-    return normalize_service_name(row.service) == normalize_service_name(service)
+    return is_same_service(row.service, service)
 
 
 def _make_result(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.errors import Conflict, require
 from lamplighter.domain.memory.memory import OPERATIONS, Memory, MemoryId
 from lamplighter.domain.search.search import (
     RecordedHit,
@@ -90,9 +90,7 @@ async def read(here: Context, memory_id: int, searcher: SearchingSession) -> Mem
         existing = await memories.get(db, MemoryId(memory_id))
         found = existing if existing and is_visible(searcher.project, existing) else None
         await _keep(db, searcher, str(memory_id), [found] if found else [], now=now)
-    if found is None:
-        raise NotFound(f"Memory {memory_id} not found.")
-    return found
+    return require(found, f"Memory {memory_id} not found.")
 
 
 async def note_read(

@@ -13,12 +13,11 @@ from lamplighter.domain.actions.policy import (
     Refusal,
     RequestedAction,
 )
-from lamplighter.domain.errors import NotFound
+from lamplighter.domain.errors import require
 from lamplighter.domain.memory.memory import Category, Trust
 from lamplighter.domain.services import cooldown
 from lamplighter.domain.services.cooldown import (
     ATTEMPTS,
-    LONGEST_WINDOW,
     CooldownStatus,
     CooldownUse,
     UseOutcome,
@@ -167,11 +166,10 @@ async def reset_cooldowns(
     """
     declared = services.find(service)
     async with recording(db, "reset", now=now, service=service) as act:
-        name = declared.name if declared else await cooldowns.spelling(db, service)
-        if name is None:
-            raise NotFound(
-                f"Service {service!r} not found in services.yaml, and it has no recorded actions."
-            )
+        name = require(
+            declared.name if declared else await cooldowns.spelling(db, service),
+            f"Service {service!r} not found in services.yaml, and it has no recorded actions.",
+        )
         cleared = await cooldowns.clear(
             db, name, action, by=cooldowns.OPERATOR, now=now, act_id=act.id
         )
@@ -215,7 +213,7 @@ async def rule_on_action(
 ) -> PolicyDecision:
     """Return whether an action may run now; `pair` is the use whose second attempt it is."""
     chosen = RequestedAction(Service(name=service), action)
-    uses = uses_of(service, await cooldowns.spent_since(db, now - LONGEST_WINDOW))
+    uses = uses_of(service, await cooldowns.spent(db, now=now))
     facts = replace(
         await session_facts(db, session),
         under_way=_under_way(session, uses),

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.services.cooldown import UseOutcome
-from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.services.service import is_same_service
 from lamplighter.repository import Database
 from lamplighter.repository.services import checks, cooldowns, incidents
 from lamplighter.repository.sessions import escalations
@@ -29,7 +29,7 @@ async def objection(
     uses = [
         use
         for use in await cooldowns.uses_since(db, start)
-        if normalize_service_name(use.service) == normalize_service_name(service)
+        if is_same_service(use.service, service)
     ]
     resets = [use.cleared_at for use in uses if use.cleared_by == cooldowns.OPERATOR]
     handled = await escalations.handled_at(db, service)

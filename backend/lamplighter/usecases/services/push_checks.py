@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.access.access import hash_secret
-from lamplighter.domain.errors import LamplighterError, NotFound
+from lamplighter.domain.errors import LamplighterError, NotFound, require
 from lamplighter.domain.services.check import PushCheck
 from lamplighter.domain.services.checks import push as rules
 from lamplighter.domain.services.checks.push import PushSignal, PushState, SignalKind
@@ -38,9 +38,7 @@ def find_push_check(services: Services, service: str, check: str) -> tuple[Servi
 
     The only one of a service needs no name.
     """
-    owner = services.find(service)
-    if owner is None:
-        raise NotFound(f"Service {service!r} not found.")
+    owner = require(services.find(service), f"Service {service!r} not found.")
     name = normalize_service_name(check)
     own = [each for each in owner.checks if isinstance(each, PushCheck)]
     if not check and len(own) > 1:
@@ -87,9 +85,7 @@ async def receive(
     body = await asyncio.to_thread(here.redact, body)  # takes 0.1 s for a long body
     now = here.now()
     async with writing(db):
-        record = _declared_record(await pushes.by_key(db, key_hash), declared)
-        if record is None:
-            raise NotFound(UNKNOWN_KEY)
+        record = require(_declared_record(await pushes.by_key(db, key_hash), declared), UNKNOWN_KEY)
         if await pushes.count_signals(db, *_name(record), since=now - MINUTE) >= rules.MAX_A_MINUTE:
             raise TooManySignals(f"More than {rules.MAX_A_MINUTE} signals in a minute.")
         return await pushes.insert_signal(

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField, require
 from lamplighter.domain.learning.signature import is_own_fault
 from lamplighter.domain.services.checks.silence import (
     MAX_REASON_CHARS,
@@ -130,6 +130,4 @@ async def revert(here: Context, act_id: int, *, by: str) -> tuple[int, JournalEn
 
 def _find(services: Services, name: str) -> Service:
     found = services.find(name)
-    if found is None:
-        raise NotFound(f"Service {name!r} not found.")
-    return found
+    return require(found, f"Service {name!r} not found.")

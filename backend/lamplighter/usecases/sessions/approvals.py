@@ -20,7 +20,7 @@ from lamplighter.domain.actions.approval import (
 from lamplighter.domain.actions.policy import NeedsApproval
 from lamplighter.domain.actions.repairs import HEALTHY_AGAIN
 from lamplighter.domain.configuration import Configuration
-from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale
+from lamplighter.domain.errors import Conflict, Invalid, Stale, require
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import APPROVAL_LINK, NoticeKind
@@ -209,10 +209,7 @@ async def decide(
 
 async def get(db: Database, number: int) -> Approval:
     """Return an approval; raises NotFound."""
-    existing = await approvals.get(db, number)
-    if existing is None:
-        raise NotFound(f"Approval {number} not found.")
-    return existing
+    return require(await approvals.get(db, number), f"Approval {number} not found.")
 
 
 async def redeem(

@@ -7,12 +7,11 @@ from typing import Final
 
 from lamplighter.domain.actions.approval import ApprovalState
 from lamplighter.domain.configuration import Configuration
-from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.errors import Conflict, require
 from lamplighter.domain.learning.changes import BEFORE
 from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.services.cooldown import (
     HEALTHY_ROUNDS,
-    LONGEST_WINDOW,
     CooldownUse,
     UseOutcome,
 )
@@ -22,6 +21,7 @@ from lamplighter.domain.services.service import (
     ApprovalPolicy,
     Service,
     Services,
+    is_same_service,
     normalize_service_name,
 )
 from lamplighter.domain.sessions import handoff as rules
@@ -90,7 +90,7 @@ async def handoff_from(
 
     Another `state` selects escalations in that state, such as taken ones.
     """
-    ids = await lineage(db, parent_id)
+    ids = await sessions.lineage(db, parent_id)
     accepted = [
         each for each in await escalations.of_sessions(db, [parent_id]) if each.state is state
     ]
@@ -103,7 +103,7 @@ async def handoff_from(
     changed = await events.last_change(
         db, [each.name for each in needs] or named, start=now - BEFORE, until=now
     )
-    tried = await cooldowns.spent_since(db, now - LONGEST_WINDOW)
+    tried = await cooldowns.spent(db, now=now)
     return Handoff(
         session_id=parent_id,
         tier=accepted[0].tier,
@@ -113,17 +113,6 @@ async def handoff_from(
         tried=tuple(use for use in tried if use.service in named),
         changed=(changed,) if changed else (),
     )
-
-
-async def lineage(db: Database, session_id: int) -> list[int]:
-    """Return a session's ancestors and itself, the root first."""
-    numbers: list[int] = []
-    number: int | None = session_id
-    while number is not None and len(numbers) <= MAX_TIER:
-        numbers.insert(0, number)
-        existing = await sessions.get(db, number)
-        number = existing.parent_id if existing else None
-    return numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +133,7 @@ class SessionChain:
 
 async def get_chain(db: Database, session_id: int) -> SessionChain:
     """Return the chain of a session."""
-    found = [await sessions.get(db, number) for number in await lineage(db, session_id)]
+    found = [await sessions.get(db, number) for number in await sessions.lineage(db, session_id)]
     whole = [each for each in found if each is not None]
     while whole and len(whole) <= MAX_TIER and (child := await sessions.child(db, whole[-1].id)):
         whole.append(child)
@@ -217,11 +206,7 @@ async def notify_recovered(db: Database, session: Session, *, now: datetime) -> 
         newest = _newest(result for result in results if result.service == service)
         if all(result.ok and not result.warned for result in newest):
             uses = await cooldowns.uses_since(db, now - timedelta(hours=24))
-            own = [
-                use
-                for use in uses
-                if normalize_service_name(use.service) == normalize_service_name(service)
-            ]
+            own = [use for use in uses if is_same_service(use.service, service)]
             await notices.insert_recovery(db, service, own, now=now)
 
 
@@ -231,9 +216,7 @@ async def mark_handled(db: Database, number: int, *, now: datetime) -> Escalatio
     If the service still fails at the next round, it is escalated again.
     """
     async with writing(db):
-        existing = await escalations.get(db, number)
-        if existing is None:
-            raise NotFound(f"Escalation {number} not found.")
+        existing = require(await escalations.get(db, number), f"Escalation {number} not found.")
         if existing.state is not EscalationState.PERSON:
             raise Conflict(f"Escalation {number} is not open: it is {existing.state}.")
         handled = await escalations.close(db, existing.service, why=escalations.HANDLED, now=now)
@@ -292,7 +275,7 @@ async def _close(db: Database, service: str, *, now: datetime) -> None:
     asked = [
         each
         for each in await escalations.open_for_people(db)
-        if normalize_service_name(each.service) == normalize_service_name(service)
+        if is_same_service(each.service, service)
     ]
     for each in asked:
         well = await checks.rounds(db, service, after=each.created_at, limit=HEALTHY_ROUNDS)
@@ -305,9 +288,7 @@ async def _clear(
     db: Database, session: Session, service: str, *, reset_after: timedelta, now: datetime
 ) -> None:
     uses = [
-        use
-        for use in await cooldowns.spent_since(db, now - LONGEST_WINDOW)
-        if normalize_service_name(use.service) == normalize_service_name(service)
+        use for use in await cooldowns.spent(db, now=now) if is_same_service(use.service, service)
     ]
     if not uses or any(use.outcome is UseOutcome.RESERVED for use in uses):
         return

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from lamplighter.domain.configuration import Configuration
-from lamplighter.domain.errors import Conflict, Halted, Invalid, InvalidField, NotFound
+from lamplighter.domain.errors import Conflict, Halted, Invalid, InvalidField, require
 from lamplighter.domain.limits import DEFAULT_BUDGET
 from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.memory.memory import Memory
@@ -132,18 +132,16 @@ async def cancel(db: Database, request_id: int, *, now: datetime) -> None:
     """Cancel a queued request; raises NotFound or Conflict."""
     async with writing(db):
         if await requests.cancel(db, request_id, now=now) is None:
-            request = await requests.get(db, request_id)
-            if request is None:
-                raise NotFound(f"Request {request_id} not found.")
+            request = require(
+                await requests.get(db, request_id), f"Request {request_id} not found."
+            )
             raise Conflict(f"Request {request_id} is no longer waiting: it is {request.state}.")
 
 
 async def stop(db: Database, session_id: int, *, now: datetime) -> Session:
     """Request the stop of a running session; raises NotFound or Conflict."""
     async with writing(db):
-        existing = await sessions.get(db, session_id)
-        if existing is None:
-            raise NotFound(f"Session {session_id} not found.")
+        existing = require(await sessions.get(db, session_id), f"Session {session_id} not found.")
         if existing.trigger is Trigger.CLIENT:
             raise Conflict(f"Session {session_id} belongs to a client. Only the client can end it.")
         session = await sessions.request_stop(db, session_id, now=now)

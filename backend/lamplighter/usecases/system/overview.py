@@ -179,7 +179,7 @@ def _system_fetches(
         sessions.outcomes(ACTED, since=recent, limit=MAX_OUTCOMES),
         statistics.queued_fetch(),
         escalations.people_fetch(),
-        approvals.count_open_fetch(now),
+        approvals.count_open(now),
         incidents.urgent_fetch(limit=MAX_INCIDENTS),
         incidents.repaired(since=recent, limit=MAX_REPAIRED),
         reviews.waiting_pages_fetch(home),
@@ -213,7 +213,7 @@ def _condition_fetches(
         checks.latest([(each.name, check.name) for each in some for check in each.checks]),
         series.by_key([each.name for each in services.with_needs(some)]),
         pauses.covering_fetch(now),
-        cooldowns.uses_fetch(now),
+        cooldowns.spent_fetch(now),
     ]
 
 

@@ -4,7 +4,14 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Final
 
-from lamplighter.domain.errors import Conflict, Invalid, InvalidField, LamplighterError, NotFound
+from lamplighter.domain.errors import (
+    Conflict,
+    Invalid,
+    InvalidField,
+    LamplighterError,
+    NotFound,
+    require,
+)
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.text import one_line, shorten
@@ -110,9 +117,7 @@ async def attach(
     if service and check:
         service, check = _declared_check(services, service, check)
     async with writing(here.db):
-        memory = await memories.get(here.db, memory_id)
-        if memory is None:
-            raise NotFound(f"Memory {memory_id} not found.")
+        require(await memories.get(here.db, memory_id), f"Memory {memory_id} not found.")
         if len(await attached.of_memory(here.db, memory_id)) >= MAX_PER_MEMORY:
             raise Conflict(f"Memory {memory_id} already has {MAX_PER_MEMORY} checks.")
         return await attached.insert(

@@ -8,13 +8,14 @@ and an outcome counts only for the version that was tested.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
-from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.errors import Conflict, require
 from lamplighter.domain.memory.decay import apply_decay, decay_changes
 from lamplighter.domain.memory.intents import ChangeOrigin, Intent, MemoryChange, ReviewOpening
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Resolution, ReviewKind
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.verify.claims import ClaimKind, TextClaim, TextPart, clauses
 from lamplighter.domain.verify.verdict import (
     VERIFIED,
@@ -26,15 +27,18 @@ from lamplighter.domain.verify.verdict import (
     evidence,
     mark_verified,
 )
+from lamplighter.formats.serialize import Writer, format_moment
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import history, memories, reviews
+from lamplighter.repository.services import checks
 from lamplighter.repository.verify import verifications
 from lamplighter.repository.verify.verifications import Verification
 from lamplighter.repository.writes import store
 from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.verify import results
 
+RECENT: Final = timedelta(hours=2)
+"""The age above which a check result says nothing about the present."""
 REFRESH: Final = timedelta(days=1)
 """A memory that passed within this time does not change when it passes again."""
 ACTOR: Final = "verification"
@@ -80,15 +84,13 @@ async def verify_memory(
     here: Context, sources: Sources, memory_id: int, *, dry_run: bool = False
 ) -> VerificationResult:
     """Verify one memory on request; raises NotFound, and Conflict for an inactive one."""
-    memory = await memories.get(here.db, memory_id)
-    if memory is None:
-        raise NotFound(f"Memory {memory_id} not found.")
+    memory = require(await memories.get(here.db, memory_id), f"Memory {memory_id} not found.")
     if not memory.active:
         raise Conflict(f"Memory {memory_id} is inactive. Activate it, then verify it.")
-    result = await _verify(here, sources, memory_id, dry_run=dry_run, by_person=True)
-    if result is None:
-        raise NotFound(f"Memory {memory_id} not found.")
-    return result
+    return require(
+        await _verify(here, sources, memory_id, dry_run=dry_run, by_person=True),
+        f"Memory {memory_id} not found.",
+    )
 
 
 async def _verify(
@@ -119,7 +121,7 @@ async def _answers(
     asked = [each for each in claims if each.kind not in (ClaimKind.HEALTH, ClaimKind.STATUS)]
     answers = await sources.answer(asked, project=memory.project) if asked else {}
     async with reading(here.db):
-        answers |= await results.answer(
+        answers |= await _answer_from_checks(
             here.db, [each for each in claims if each not in asked], now=here.now()
         )
     return {
@@ -232,3 +234,64 @@ async def _is_reverted(db: Database, memory: Memory) -> bool:
         if before.get("verified_at") and not after.get("verified_at"):
             return bool(after["observation"] == memory.observation)
     return False
+
+
+async def _answer_from_checks(
+    db: Database, claims: Sequence[TextClaim], *, now: datetime
+) -> dict[TextClaim, Answer]:
+    """Answer claims about health and status from the last result of each check."""
+    answers: dict[TextClaim, Answer] = {}
+    for claim in claims:
+        recent = [
+            each
+            for each in await checks.latest_of_service(db, claim.subject)
+            if each.at is not None and now - each.at <= RECENT
+        ]
+        if recent:
+            judge = _health if claim.kind is ClaimKind.HEALTH else _status
+            if (answered := judge(claim, recent)) is not None:
+                answers[claim] = answered
+    return answers
+
+
+def _health(claim: TextClaim, results: Sequence[CheckResult]) -> Answer | None:
+    failing = [each for each in results if not each.ok]
+    if failing:
+        detail = f"{failing[0].name} of {failing[0].service} fails: {failing[0].detail}"
+        return Answer(AnswerState.REFUTED, "check results", detail)
+    names = ", ".join(each.name for each in results)
+    return Answer(AnswerState.CONFIRMED, "check results", f"{names} of {claim.subject} pass")
+
+
+def _status(claim: TextClaim, results: Sequence[CheckResult]) -> Answer | None:
+    """Compare statuses; one matching check is enough, because others may expect another status."""
+    answered = [each for each in results if each.status is not None]
+    same = [each for each in answered if str(each.status) == claim.value]
+    if same:
+        detail = f"{same[0].name} of {same[0].service} answered {same[0].status}"
+        return Answer(AnswerState.CONFIRMED, "check results", detail)
+    if len(answered) == 1 and answered[0].ok:
+        detail = f"{answered[0].name} of {answered[0].service} answered {answered[0].status}"
+        return Answer(AnswerState.REFUTED, "check results", detail)
+    return None
+
+
+def result_as_json(result: VerificationResult) -> dict[str, Any]:
+    """Return the outcome for one memory."""
+    verdict = result.verdict
+    return {
+        "memory_id": result.memory.id,
+        "observation": result.memory.observation,
+        "state": verdict.state.value,
+        "changed": result.changed,
+        "skipped": result.skipped,
+        "evidence": [each.as_json() for each in verdict.findings],
+        "untested": list(verdict.untested),
+        "reviews": list(result.reviews),
+        "verified_at": format_moment(result.memory.verified_at),
+        "confidence": result.memory.confidence,
+    }
+
+
+outcome_as_json: Final = Writer[Verification]()
+"""Return the stored outcome of a memory as JSON."""

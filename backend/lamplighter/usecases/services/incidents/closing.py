@@ -19,7 +19,7 @@ from lamplighter.domain.services.incident import (
     resolved_words,
 )
 from lamplighter.domain.services.notice import INCIDENT_LINK, NoticeKind, NoticeState
-from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.services.service import is_same_service, normalize_service_name
 from lamplighter.domain.sessions.session import RequestState
 from lamplighter.repository import Database
 from lamplighter.repository.services import cooldowns, events, incidents, notices
@@ -76,7 +76,7 @@ async def _end_refusal(db: Database, service: str, *, now: datetime) -> None:
     """
     refusals = (ApprovalState.DENIED, ApprovalState.EXPIRED)
     for each in await escalations.open_for_people(db):
-        same = normalize_service_name(each.service) == normalize_service_name(service)
+        same = is_same_service(each.service, service)
         if same and await approvals.was_refused(db, each.session_id, each.service, *refusals):
             closed = await escalations.close(db, service, why="recovered", now=now)
             await session_outcomes.refresh(db, [one.session_id for one in closed], now=now)

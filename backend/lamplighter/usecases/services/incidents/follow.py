@@ -104,7 +104,7 @@ async def _adopt(
             await incidents.add_members(db, incident, added, root=incident.service, now=now)
         if joining or number not in linked:
             await incidents.update_members(db, incident.id, own, investigated=True)
-            await incidents.link(db, incident.id, await _chain_of(db, number))
+            await incidents.link(db, incident.id, await sessions.lineage(db, number))
 
 
 def _apart(
@@ -160,17 +160,6 @@ async def _open_for(
         configured=configuration_key(services.find(root)),
         now=now,
     )
-
-
-async def _chain_of(db: Database, session_id: int) -> list[int]:
-    """Return a session and its ancestors."""
-    chain: list[int] = []
-    number: int | None = session_id
-    while number is not None and number not in chain:
-        chain.append(number)
-        session = await sessions.get(db, number)
-        number = session.parent_id if session else None
-    return chain
 
 
 async def _follow_one(db: Database, incident: Incident, *, now: datetime) -> None:

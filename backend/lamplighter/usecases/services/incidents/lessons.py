@@ -25,7 +25,7 @@ from lamplighter.domain.services.incident import (
     Incident,
     IncidentMember,
 )
-from lamplighter.domain.services.service import Services, normalize_service_name
+from lamplighter.domain.services.service import Services, is_same_service, normalize_service_name
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import events, incidents, outcomes
@@ -61,7 +61,7 @@ async def repairs(db: Database, ended: EndedIncident) -> list[Lesson]:
     """Return the evidence of each action on the root cause."""
     lessons = []
     for record in ended.records:
-        own = normalize_service_name(record.target) == normalize_service_name(record.service)
+        own = is_same_service(record.target, record.service)
         if not own or record.result not in (ActionResult.FIXED, ActionResult.FAILED):
             continue
         fact = LearnedFact(

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from lamplighter.domain.actions.approval import Approval, ApprovalState
-from lamplighter.domain.errors import NotFound
+from lamplighter.domain.errors import require
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.services.alert import REPORTED, UNREQUESTED
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
@@ -45,9 +45,7 @@ class TimelineItem:
 async def get(db: Database, number: int) -> Incident:
     """Return an incident; raises NotFound."""
     found = await incidents.get(db, number)
-    if found is None:
-        raise NotFound(f"Incident {number} not found.")
-    return found
+    return require(found, f"Incident {number} not found.")
 
 
 async def read(db: Database, number: int, *, now: datetime) -> dict[str, Any]:

@@ -284,8 +284,8 @@ def end(status: object) -> None:
         sys.stderr.write(f"{status}\n")
         status = 1
     threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
     gc.collect()  # warns of what was left open
+    atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit((status or 0) & 0xFF)

@@ -1,6 +1,5 @@
 """The `lamplighter` command."""
 
-import gc
 import json
 import sys
 from collections.abc import Callable
@@ -16,8 +15,6 @@ from lamplighter.cli.common import JSON, CliGroup, load_settings
 from lamplighter.domain.errors import EXIT_FAILED, Busy
 from lamplighter.domain.text import escape_terminal, is_utf8
 
-# start-up makes many long-lived objects; collecting them again and again takes a tenth of it
-gc.set_threshold(10_000, 20, 20)
 M_ARENA_MAX: Final = -8
 """A parameter of glibc's `mallopt`, as malloc.h numbers it."""
 

@@ -19,7 +19,6 @@ import os
 import resource
 import select
 import signal
-import subprocess
 import sys
 import time
 
@@ -28,6 +27,10 @@ PR_SET_CHILD_SUBREAPER = 36
 NOT_FOUND = 127
 FULL_BYTES = 64 * 1024
 ORDERS = {"i": signal.SIGINT, "t": signal.SIGTERM, "k": signal.SIGKILL}
+RESET = (
+    *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGUSR1),
+    *(signal.SIGPIPE, signal.SIGXFSZ),  # a Python ignores these two
+)
 LINUX = sys.platform == "linux"
 
 
@@ -44,12 +47,7 @@ class Warden:
         self._status: int | None = None
         self._libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
         self._child_ended = self._prepare()
-        self._engine = subprocess.Popen(
-            argv,
-            start_new_session=True,
-            preexec_fn=self._become_engine,
-            close_fds=False,  # passed on purpose; other descriptors are not inheritable
-        )
+        self._engine = self._start(argv)
 
     def guard(self) -> int:
         """Wait for the engine's end, carrying out orders; return its exit status."""
@@ -79,14 +77,27 @@ class Warden:
         signal.signal(signal.SIGUSR1, lambda *_: None)  # order of another supervisor to kill now
         return ended
 
+    def _start(self, argv: list[str]) -> int:
+        """Start the engine; loading `subprocess` would double the time of a warden's start."""
+        read, write = os.pipe()  # closed by the start of the engine, like all that is not inherited
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self._become_engine()
+                os.execvp(argv[0], argv)
+            except OSError as error:
+                os.write(write, b"%d" % (error.errno or 0))
+            finally:
+                os._exit(NOT_FOUND)
+        os.close(write)
+        if number := os.read(read, 16):
+            raise OSError(int(number), os.strerror(int(number)))
+        os.close(read)
+        return pid
+
     def _become_engine(self) -> None:
-        for number in (
-            signal.SIGINT,
-            signal.SIGTERM,
-            signal.SIGHUP,
-            signal.SIGCHLD,
-            signal.SIGUSR1,
-        ):
+        os.setsid()
+        for number in RESET:
             signal.signal(number, signal.SIG_DFL)
         if self._largest:
             _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -116,28 +127,31 @@ class Warden:
             self._kill_tree()
             return
         with contextlib.suppress(OSError):
-            os.kill(self._engine.pid, number)
+            os.kill(self._engine, number)
 
     def _kill_tree(self) -> None:
         for _ in range(200):
+            if not self._reap():
+                return
             living = [pid for pid in descendants(os.getpid()) if not is_zombie(pid)]
             for pid in living:
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
-            self._reap()
             if not living:
                 return
             time.sleep(0.005)
 
-    def _reap(self) -> None:
+    def _reap(self) -> bool:
+        """Reap the ended children; without any child, no process is below this one."""
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
-                    return
-                if pid == self._engine.pid:
+                    return True
+                if pid == self._engine:
                     self._status = os.waitstatus_to_exitcode(status)
                     self._tell_if_full()
+        return False
 
     def _tell_if_full(self) -> None:
         # immediately: space may be free again before the supervisor checks
@@ -164,6 +178,8 @@ def descendants(pid: int) -> list[int]:
 def parents() -> list[tuple[int, int]]:
     """Return (process, its parent) of all processes of this machine."""
     if not LINUX:
+        import subprocess
+
         listed = subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, text=True)
         pairs = (line.split() for line in listed.stdout.splitlines())
         return [(int(child), int(parent)) for child, parent in pairs]

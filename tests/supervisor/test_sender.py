@@ -328,6 +328,15 @@ async def test_retry_skips_recipients_that_accepted(db: Database, clock: Watch) 
     assert [each.state for each in await all_of(db)] == [NoticeState.SENT]
 
 
+async def test_clock_that_is_set_back_delays_no_notice(db: Database, clock: Watch) -> None:
+    people = People()
+    await happened(db, "Web is down", NOON + timedelta(hours=1))
+
+    assert await Sender(db, people, clock.now).step()
+
+    assert [heading for _, heading, _ in people.got] == ["Lamplighter: Web is down"]
+
+
 async def test_recipient_that_does_not_answer_delays_no_other(db: Database, clock: Watch) -> None:
     both = asyncio.Event()
 

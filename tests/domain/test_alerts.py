@@ -141,7 +141,7 @@ def test_an_uptime_kuma_heartbeat_is_parsed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "state"), [(0, "firing"), (1, "resolved"), (2, None), (3, None), ("0", None)]
+    ("status", "state"), [(0, "firing"), (1, "resolved"), (2, None), (3, None), ("0", "firing")]
 )
 def test_only_down_and_up_of_uptime_kuma_are_alerts(status: object, state: str | None) -> None:
     found = parse("uptime-kuma", {**KUMA, "heartbeat": {**BEAT, "status": status}})
@@ -237,11 +237,15 @@ def test_resolved_states_are_recognized(word: str) -> None:
         ("uptime-kuma", {}, "msg"),
         ("healthchecks", {}, "status"),
         ("healthchecks", {"status": "down"}, "code"),
+        ("healthchecks", {"status": "$STATUS", "code": "c"}, "status"),
+        ("uptime-kuma", {"heartbeat": {"status": "down"}}, "heartbeat.status"),
         ("other", {}, "title"),
         ("other", {"title": ["x"]}, "title"),
     ],
 )
-def test_a_missing_field_is_reported(source: str, payload: dict[str, Any], field: str) -> None:
+def test_a_missing_or_unknown_field_is_reported(
+    source: str, payload: dict[str, Any], field: str
+) -> None:
     with pytest.raises(Invalid) as found:
         parse(source, payload)
 

@@ -56,19 +56,6 @@ def test_a_missing_database_is_reported(home: Home, postgres: PostgresServer) ->
     assert status == SICK
 
 
-def test_a_read_only_database_is_reported(
-    home: Home, postgres: PostgresServer, postgres_url: str
-) -> None:
-    name = Database(postgres_url).url.database
-    postgres.ask(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-
-    status, said = looked(home, postgres_url)
-
-    assert "the database accepts no writes" in said
-    assert "a database that this user can write to" in said
-    assert status == SICK
-
-
 def test_a_database_of_a_newer_version_is_reported(home: Home, postgres_url: str) -> None:
     direct_writes.run(postgres_url, "UPDATE alembic_version SET version_num = '9999'")
 

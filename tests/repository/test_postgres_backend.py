@@ -15,6 +15,7 @@ from counting import COUNTER, THINGS, add, count, make, whole
 
 import direct_writes
 from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.errors import Busy
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.store import changes, driver
 from lamplighter.repository.store.database import display_address, password_of
@@ -24,7 +25,9 @@ from lamplighter.repository.store.postgres import (
     READERS,
     SETTINGS,
     address,
+    connect,
 )
+from lamplighter.repository.upkeep import migrate
 from postgres_server import PostgresServer
 
 PATIENCE_SECONDS = 60
@@ -333,6 +336,44 @@ async def test_connect_fails_for_a_missing_database(postgres: PostgresServer) ->
         await db.connect()
 
     assert not db.is_connected
+
+
+async def test_limits_of_a_database_do_not_apply_to_single_connections(
+    plain: Database, postgres: PostgresServer, postgres_url: str
+) -> None:
+    name = plain.url.database
+    postgres.ask(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    postgres.ask(f"ALTER DATABASE {name} SET statement_timeout = '1ms'")
+
+    connection = await connect(postgres_url)
+
+    await connection.execute("CREATE TABLE beats (at integer); SELECT pg_sleep(0.01)")
+    await connection.execute("DROP TABLE beats")
+    await connection.close()
+
+
+def test_server_without_connections_left_is_temporarily_unusable(
+    postgres: PostgresServer, postgres_url: str
+) -> None:
+    postgres.ask("CREATE ROLE crowded LOGIN CONNECTION LIMIT 0")
+    try:
+        with pytest.raises(Busy, match=r"too many connections .*\. Give the server more conn"):
+            migrate.revision_of(postgres_url.replace("postgres@", "crowded@"))
+    finally:
+        postgres.ask("DROP ROLE crowded")
+
+
+async def test_full_disk_of_the_server_is_recognized_and_named_in_one_line(
+    plain: Database,
+) -> None:
+    fails = "DO $$ BEGIN RAISE disk_full USING MESSAGE = 'no space left', HINT = 'Free.'; END $$"
+
+    with pytest.raises(driver.OperationalError) as caught:
+        async with writing(plain):
+            await plain.execute(sa.text(fails))
+
+    assert driver.disk_is_full(caught.value)
+    assert str(caught.value) == "no space left"
 
 
 async def test_value_out_of_range_raises_a_data_error(plain: Database) -> None:

@@ -4,6 +4,7 @@ import http.server
 import json
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,7 @@ class Inbox:
     """An HTTP server that stores posted messages, and responds with `status`."""
 
     status: int = 200
+    delay: float = 0
     got: list[dict[str, Any]] = field(default_factory=list)
     port: int = 0
 
@@ -55,7 +57,14 @@ def receiving() -> Iterator[Inbox]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             held.got.append(json.loads(body))
+            time.sleep(held.delay)
             self.send_response(held.status)
+            if 300 <= held.status < 400:
+                self.send_header("Location", "/elsewhere")
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            self.send_response(200)
             self.end_headers()
 
         def log_message(self, *_: object) -> None: ...
@@ -94,15 +103,38 @@ async def test_notification_address_is_never_shown_or_logged(
     }[how]
     caplog.set_level(logging.DEBUG)
 
-    why_not = await AppriseTransport([url]).send(NoticeTarget(url), NoticeMessage("t", "b"))
+    why_not = await AppriseTransport([url]).send(
+        NoticeTarget(url), NoticeMessage("t", "b", text="x")
+    )
 
     scheme = {"refused": "json", "closed": "json", "nonsense": "?", "unknown": "nosuch"}[how]
-    what = "rejected the message" if scheme == "json" else "is not a valid Apprise address"
+    what = {
+        "refused": "rejected the message (HTTP 500)",
+        "closed": "could not be reached, or did not answer in time",
+    }.get(how, "is not a valid Apprise address")
     assert why_not == f"Address 1 of LAMPLIGHTER_NOTIFY ({scheme}) {what}."
     told = caplog.text + "".join(capfd.readouterr()) + why_not
     assert CANARY not in told
     assert PASSWORD not in told
     assert address_problems([url]) == ([] if scheme == "json" else [why_not])
+
+
+async def test_redirect_is_no_delivery(inbox: Inbox) -> None:
+    inbox.status = 302  # followed, a POST becomes a GET without the message
+
+    why_not = await AppriseTransport([inbox.url]).send(
+        NoticeTarget(inbox.url), NoticeMessage("t", "b", text="x")
+    )
+
+    assert "(HTTP 302, a redirect: set the address that it redirects to)" in why_not
+
+
+async def test_slow_target_gets_a_message_once(inbox: Inbox) -> None:
+    inbox.delay = 4.2  # longer than Apprise itself waits
+
+    assert not await AppriseTransport([inbox.url]).send(
+        NoticeTarget(inbox.url), NoticeMessage("t", "b", text="x")
+    )
 
 
 def test_secrets_in_notification_addresses_are_masked(home: Home) -> None:
@@ -129,7 +161,9 @@ def test_notify_test_command_reports_its_outcome(home: Home, inbox: Inbox) -> No
     inbox.status = 500
     failed = home.run("notify", "test")
     assert failed.returncode == 1
-    assert failed.stderr.endswith("Address 1 of LAMPLIGHTER_NOTIFY (json) rejected the message.\n")
+    assert failed.stderr.endswith(
+        "Address 1 of LAMPLIGHTER_NOTIFY (json) rejected the message (HTTP 500).\n"
+    )
     told = "".join((failed.stdout, failed.stderr, home.run("doctor").stdout))
     told += home.run("settings").stdout
     kept = (home.path / "lamplighter.db").read_bytes()

@@ -328,6 +328,38 @@ async def test_retry_skips_recipients_that_accepted(db: Database, clock: Watch) 
     assert [each.state for each in await all_of(db)] == [NoticeState.SENT]
 
 
+async def test_clock_that_is_set_back_delays_no_notice(db: Database, clock: Watch) -> None:
+    people = People()
+    await happened(db, "Web is down", NOON + timedelta(hours=1))
+
+    assert await Sender(db, people, clock.now).step()
+
+    assert [heading for _, heading, _ in people.got] == ["Lamplighter: Web is down"]
+
+
+async def test_recipient_that_does_not_answer_delays_no_other(db: Database, clock: Watch) -> None:
+    both = asyncio.Event()
+
+    class Slow(People):
+        async def send(self, target: NoticeTarget, message: NoticeMessage) -> str:
+            if target.key == "0":
+                await both.wait()
+            else:
+                both.set()
+            return await People.send(self, target, message)
+
+    people = Slow(addresses=2)
+    await happened(db, "Web is down")
+    clock.at += SETTLE
+
+    async with asyncio.timeout(20):
+        await Sender(db, people, clock.now).step()
+
+    assert [address for address, *_ in people.got] == [1, 0]
+    [notice] = await all_of(db)
+    assert (notice.state, len(notice.reached)) == (NoticeState.SENT, 2)
+
+
 async def test_restarted_sender_skips_recipients_that_accepted(db: Database, clock: Watch) -> None:
     people = People(addresses=3, away={2})
     await notify.enqueue_test(db, now=NOON)

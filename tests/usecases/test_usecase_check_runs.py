@@ -87,6 +87,18 @@ async def test_repeated_delivery_of_results_stores_them_once(db: Database) -> No
     assert (await series.find(db, [("db", "tcp")]))["db", "tcp"].streak == 2
 
 
+async def test_clock_that_is_set_back_hides_no_failure_and_no_recovery(db: Database) -> None:
+    await record(db, run("db", 60))
+
+    await record(db, run("db", 0, FAILED))
+    assert len(await incidents.live(db)) == 1
+
+    await record(db, run("db", 62, FAILED))
+    await record(db, run("db", 3))
+    await record(db, run("db", 4))
+    assert await incidents.live(db) == []
+
+
 async def test_secret_in_check_output_is_masked(db: Database) -> None:
     here = replace(context(db), redact=build_redactor([("A_TOKEN", "quite-a-secret")]))
 

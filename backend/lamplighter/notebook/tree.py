@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import os
 import re
+import secrets
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -59,6 +60,15 @@ def _renameat2() -> Any:
 
 DIRECTORY: Final = "notebook"
 LOCK: Final = "notebook.lock"
+"""Locks the notebook, and contains the name of the home."""
+
+OWNER: Final = ".home-"
+"""The beginning of an empty directory with the name of the home: git does not see it."""
+
+OTHER_HOME: Final = (
+    "it is the notebook of another home; give each home its own directory, or remove {} in it to "
+    "use it here"
+)
 ENDING: Final = ".md"
 PART: Final = ".part"
 """A new file while it is being written; it is renamed to `.new` once it is all on disk."""
@@ -140,9 +150,32 @@ class NotebookTree:
                 if time.monotonic() > end:
                     raise Busy("Another process is writing the notebook. Try again.")
                 time.sleep(RETRY_SECONDS)
+            self._claim(file)
             yield
         finally:
             os.close(file)
+
+    def check_owner(self) -> bool:
+        """Return whether the directory names its home; raises OSError if that is another home.
+
+        There the same number is another memory.
+        """
+        owners = [each.name for each in self.root.glob(f"{OWNER}*")]
+        for owner in owners:
+            if owner != OWNER + self._name():
+                raise OSError(errno.EBUSY, OTHER_HOME.format(owner), str(self.root))
+        return bool(owners)
+
+    def _claim(self, lock: int) -> None:
+        if not os.fstat(lock).st_size:
+            os.write(lock, secrets.token_hex(8).encode())
+        with self._opened("") as root:
+            if root is not None and not self.check_owner():
+                with suppress(OSError):  # the directory cannot be written
+                    os.mkdir(OWNER + self._name(), 0o700, dir_fd=root)
+
+    def _name(self) -> str:
+        return self._lock.read_text() if self._lock.exists() else ""
 
     def exists(self) -> bool:
         """Whether the notebook exists on disk."""

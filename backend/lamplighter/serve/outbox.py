@@ -17,12 +17,17 @@ from urllib.parse import unquote
 from lamplighter.domain.services.notice import NoticeMessage, NoticeTarget
 
 SEND_SECONDS: Final = 30.0
+ANSWER_SECONDS: Final = 25.0
+"""Apprise waits 4 s for an answer: a slower target would get each message again and again."""
+
 VERBOSE_LOGGERS: Final = ("apprise", "requests", "urllib3", "asyncio_throttle", "slixmpp", "paho")
 _SCHEME: Final = re.compile(r"([a-z0-9]{1,20})://", re.IGNORECASE)
 _TARGET: Final = re.compile(r"([A-Za-z0-9_-]{1,64})=([A-Za-z0-9]{1,20}://.*)", re.DOTALL)
 _PARTS: Final = re.compile(r"[/:@?&=#,;]+")
 _HARMLESS_PART: Final = re.compile(r"[a-z]*|[\d.]+|localhost|.*\.[a-z]{2,10}", re.IGNORECASE)
 _USER: Final = re.compile(r"://([^/@]*)@")
+_STATUS: Final = re.compile(r"\berror=([1-5]\d\d)\b")
+_UNREACHABLE: Final = "connection error"
 
 
 @dataclass(slots=True)
@@ -87,25 +92,49 @@ def _apprise(url: str) -> tuple[Any, bool]:
         logger = logging.getLogger(name)
         logger.propagate, logger.disabled = False, True
         logger.setLevel(logging.CRITICAL + 1)
+    captured = logging.getLogger(apprise.LOGGER_NAME)  # by `notify`, and nobody else
+    captured.disabled, captured.handlers = False, [logging.NullHandler()]
+    captured.setLevel(logging.WARNING)
     asset = apprise.AppriseAsset(
-        app_id="Lamplighter", app_desc="Lamplighter", async_mode=False, secure_logging=True
+        app_id="Lamplighter",
+        app_desc="Lamplighter",
+        async_mode=False,
+        secure_logging=True,
+        http_redirects=False,  # most of them turn a message into a GET without a body
     )
     one = apprise.Apprise(asset=asset)
-    return one, bool(one.add(url))
+    known = one.add(url)
+    for each in one:
+        if each.socket_read_timeout == apprise.URLBase.socket_read_timeout:
+            each.socket_read_timeout = ANSWER_SECONDS
+    return one, bool(known)
 
 
 def _send(url: str, message: NoticeMessage) -> str:
     one, known = _apprise(url)
     if not known:
         return "is not a valid Apprise address"
+    lines: list[str] = []
     accepted = one.notify(
         title=message.heading,
         body=message.text,
         notify_type=message.type.value,
         body_format="text",
         interpret_escapes=False,
+        log_callback=lambda entry, _: lines.append(entry.message),
     )
-    return "" if accepted else "rejected the message"
+    return "" if accepted else _reason(" ".join(lines))
+
+
+def _reason(log: str) -> str:
+    """Return why a message was not accepted; the log itself may contain the address."""
+    if status := _STATUS.search(log):
+        redirected = status[1].startswith("3")
+        advice = ", a redirect: set the address that it redirects to" if redirected else ""
+        return f"rejected the message (HTTP {status[1]}{advice})"
+    if _UNREACHABLE in log.casefold():
+        return "could not be reached, or did not answer in time"
+    return "rejected the message"
 
 
 async def _run_in_thread(work: Callable[[], str]) -> str:

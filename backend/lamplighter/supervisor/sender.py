@@ -200,22 +200,34 @@ class Sender:
         recipients: Mapping[int, Set[str]],
         outcomes: Mapping[int, IncidentOutcome],
     ) -> str:
-        """Send to each target what it has not accepted yet; say what went wrong last."""
-        problem = "" if targets else NOBODY
+        """Send to each target what it has not accepted yet; say what went wrong last.
+
+        A target that does not answer delays no other.
+        """
+        deliveries = []
         for target in targets:
             new = [
                 each
                 for each in batch
                 if target.key in recipients[each.id] and not self._has(target, each)
             ]
-            if not new:
-                continue
-            message = compose_message(new, url=self.url, outcomes=outcomes)
-            why_not = await self.post.send(target, message)
-            problem = why_not or problem
-            if not why_not:
-                await self._note_reached(new, target)
+            if new:
+                message = compose_message(new, url=self.url, outcomes=outcomes)
+                deliveries.append(self._send_one(target, message, new))
+        problem = "" if targets else NOBODY
+        for result in await asyncio.gather(*deliveries, return_exceptions=True):
+            if isinstance(result, BaseException):
+                raise result
+            problem = result or problem
         return problem
+
+    async def _send_one(
+        self, target: NoticeTarget, message: NoticeMessage, new: Sequence[Notice]
+    ) -> str:
+        why_not = await self.post.send(target, message)
+        if not why_not:
+            await self._note_reached(new, target)
+        return why_not
 
     def _has(self, target: NoticeTarget, notice: Notice) -> bool:
         return target.mark in self._reached[notice.id]
@@ -225,8 +237,9 @@ class Sender:
         by_marks: dict[frozenset[str], list[int]] = {}
         for each in sent:
             self._reached[each.id].add(target.mark)
-            by_marks.setdefault(frozenset(self._reached[each.id]), []).append(each.id)
         async with writing(self.db):
+            for each in sent:
+                by_marks.setdefault(frozenset(self._reached[each.id]), []).append(each.id)
             for marks, ids in by_marks.items():
                 await notices.set_reached(self.db, ids, marks)
 

@@ -119,9 +119,17 @@ class Aggregate:
     silent_failures: int = 0
 
 
+CLOCK_SET_BACK: Final = timedelta(minutes=5)
+"""A result that is older than the last one by this much is of a clock that was set back."""
+
+
 def advance(series: CheckSeries, run: CheckRun) -> CheckSeries:
-    """Return a series after one more run; an inconclusive or an older one changes nothing."""
-    old = series.checked_at is not None and run.at <= series.checked_at
+    """Return a series after one more run; an inconclusive or an older one changes nothing.
+
+    A run that is much older is a new one, after the clock was set back.
+    """
+    age = timedelta() if series.checked_at is None else series.checked_at - run.at
+    old = series.checked_at is not None and timedelta() <= age < CLOCK_SET_BACK
     if old or run.state is PointState.INCONCLUSIVE:
         return series
     fails = run.state is PointState.FAILED
@@ -130,7 +138,7 @@ def advance(series: CheckSeries, run: CheckRun) -> CheckSeries:
         series,
         kind=run.kind,
         state=run.state,
-        changed_at=series.changed_at if same else run.at,
+        changed_at=min(series.changed_at, run.at) if series.changed_at and same else run.at,
         checked_at=run.at,
         streak=series.streak + 1 if same else 1,
         latency_ms=run.latency_ms,

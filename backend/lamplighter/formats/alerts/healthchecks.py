@@ -8,6 +8,7 @@ from lamplighter.domain.services.alert import Alert, AlertState
 from lamplighter.formats.alerts import payload as words
 
 STATES: Final = {"down": AlertState.FIRING, "up": AlertState.RESOLVED}
+SILENT_STATES: Final = ("new", "started", "grace", "paused")
 DETAIL_FIELDS: Final = (
     "desc",
     "tags",
@@ -35,9 +36,11 @@ def parse(payload: Mapping[str, Any]) -> list[Alert]:
     ]
     if wrong:
         raise Invalid(*wrong)
-    state = STATES.get(status.lower())
-    if state is None:  # new, paused, or late within the grace period
+    if status.lower() in SILENT_STATES:
         return []
+    state = STATES.get(status.lower())
+    if state is None:  # such as a placeholder that was not replaced
+        raise Invalid(InvalidField("status", "must be up or down"))
     tags = words.first_text(check, "tags").split()
     return [
         Alert(

@@ -12,7 +12,10 @@ from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.services.alert import Alert, AlertState
 from lamplighter.formats.alerts import payload as words
 
-STATES: Final = {0: AlertState.FIRING, 1: AlertState.RESOLVED}  # 2 is pending and 3 maintenance
+STATES: Final = {"0": AlertState.FIRING, "1": AlertState.RESOLVED}
+SILENT_STATES: Final = ("2", "3")
+"""Pending and maintenance."""
+
 TESTING: Final = "testing"
 _NUMBERS: Final = re.compile(r"\d+")
 
@@ -25,10 +28,12 @@ def parse(payload: Mapping[str, Any]) -> list[Alert]:
         raise Invalid(InvalidField("msg", "is missing, and the heartbeat is missing too"))
     if not beat:
         return [] if message.lower().endswith(TESTING) else [_message_alert(message)]
-    number = beat.get("status")
-    state = STATES.get(number) if isinstance(number, int) else None
-    if state is None:
+    number = words.first_text(beat, "status")
+    if number in SILENT_STATES:
         return []
+    state = STATES.get(number)
+    if state is None:
+        raise Invalid(InvalidField("heartbeat.status", "must be 0 (down), 1 (up), 2 or 3"))
     name = words.first_text(monitor, "name", "friendly_name")
     return [
         Alert(

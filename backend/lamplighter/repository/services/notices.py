@@ -185,9 +185,10 @@ async def get(db: Database, notice_id: int) -> Notice | None:
 
 
 async def is_due(db: Database, *, now: datetime, gap: timedelta) -> bool:
-    """Whether a message is due now."""
+    """Whether a message is due now; a new one of a clock that was set back is due at once."""
     waiting = sa.select(notices.c.kind).where(notices.c.state == NoticeState.WAITING)
-    kinds = await db.fetch_all(waiting.where(notices.c.next_at <= now).distinct())
+    set_back = sa.and_(notices.c.attempts == 0, notices.c.created_at > now)
+    kinds = await db.fetch_all(waiting.where(sa.or_(notices.c.next_at <= now, set_back)).distinct())
     if any(row["kind"] not in GATHERED_KINDS for row in kinds):
         return True
     return bool(kinds) and not await _sent_alone(db, start=now - gap, end=now)

@@ -34,8 +34,10 @@ IntegrityError = sqlite3.IntegrityError
 DatabaseError = sqlite3.DatabaseError
 Connection = sqlite3.Connection
 Row = sqlite3.Row
-STARTING: Final = "57P03"
-"""The error code of a PostgreSQL server that is starting or stopping."""
+TEMPORARY: Final = ("08", "53", "55P03", "57")
+"""The error codes of a PostgreSQL server that has no connection, memory or space left, that is
+starting or stopping, or that waits for a lock; those of two characters are classes."""
+SERVER_DISK_FULL: Final = "53100"
 IN_MEMORY: Final = ":memory:"
 READ_OR_WRITE_FAILED: Final = 10
 """SQLITE_IOERR, also for a full disk where the index of the log could not be created."""
@@ -100,7 +102,7 @@ def is_busy(error: BaseException) -> bool:
 
 def disk_is_full(error: BaseException) -> bool:
     """Whether a statement failed because the disk is full; its transaction is rolled back."""
-    return "is full" in str(error)
+    return "is full" in str(error) or is_server_limit(error, (SERVER_DISK_FULL,))
 
 
 def is_damage(error: BaseException) -> bool:
@@ -111,9 +113,14 @@ def is_damage(error: BaseException) -> bool:
 def is_temporary(error: BaseException) -> bool:
     """Whether a database is unusable for a reason that ends by itself, or by freeing space."""
     cause = error.__cause__
-    starting = isinstance(cause, OSError) or getattr(cause, "sqlstate", "") == STARTING
+    server = isinstance(cause, OSError) or is_server_limit(error, TEMPORARY)
     failed = disk_is_full(error) or _code(error) == READ_OR_WRITE_FAILED
-    return starting or failed or "is locked" in str(error)
+    return server or failed or "is locked" in str(error)
+
+
+def is_server_limit(error: BaseException, codes: tuple[str, ...] = ("53",)) -> bool:
+    """Whether a PostgreSQL server has no connection, memory or space left."""
+    return str(getattr(error.__cause__, "sqlstate", "")).startswith(codes)
 
 
 def _code(error: BaseException) -> int:

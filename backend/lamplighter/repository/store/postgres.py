@@ -58,6 +58,14 @@ SETTINGS: Final = {
 }
 COMPILER: Final = Compiler(words.dialect())  # type: ignore[no-untyped-call]
 """Compiles each statement once per process, for all databases that the process opens."""
+OWN_SETTINGS: Final = {
+    "default_transaction_read_only": "off",
+    "statement_timeout": "0",
+    "lock_timeout": "0",
+    "timezone": "UTC",
+}
+"""Settings of a single connection: limits of its user or its database do not apply to it."""
+
 CONNECTION_ERRORS: Final = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
@@ -262,7 +270,7 @@ async def connect(url: str, **settings: str) -> asyncpg.Connection:
             address(url),
             timeout=CONNECT_SECONDS,
             command_timeout=COMMAND_SECONDS,
-            server_settings={"application_name": application_name(), **settings},
+            server_settings={"application_name": application_name(), **OWN_SETTINGS, **settings},
         )
 
 
@@ -306,4 +314,5 @@ def count(status: str) -> int:
 def _error_text(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "the database did not answer in time"
-    return str(error) or type(error).__name__
+    line = str(error).partition("\n")[0].rstrip(".")  # without the hints of the server
+    return line or type(error).__name__

@@ -5,12 +5,11 @@ import logging
 import time
 from typing import Any, Final
 
-import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from lamplighter.repository.store.database import display_address
-from lamplighter.repository.store.driver import OperationalError
+from lamplighter.repository.store.driver import OperationalError, is_server_limit, is_temporary
 from lamplighter.repository.store.postgres import (
     LOCK_NAMESPACE,
     MIGRATOR,
@@ -45,10 +44,14 @@ class PostgresDatabase:
 
     def cannot_use(self, error: Exception) -> str:
         """Describe the problem and its remedy."""
-        return (
-            f"{self} cannot be used: {error}. Check LAMPLIGHTER_DATABASE_URL, that the server "
-            "runs and accepts this user, and that this user may create tables."
+        advice = (
+            "Give the server more connections, memory or disk space, or end other programs that "
+            "use them."
+            if is_server_limit(error)
+            else "Check LAMPLIGHTER_DATABASE_URL, that the server runs and accepts this user, and "
+            "that this user may create tables."
         )
+        return f"{self} cannot be used: {error}. {advice}"
 
     async def _revision(self) -> str | None:
         async with translate_errors():
@@ -68,8 +71,7 @@ class PostgresDatabase:
             try:
                 return await connect(self._url)
             except OperationalError as error:
-                starting = isinstance(error.__cause__, OSError | asyncpg.CannotConnectNowError)
-                if not starting or time.monotonic() >= deadline:
+                if not is_temporary(error) or time.monotonic() >= deadline:
                     raise
                 logger.warning("%s is not available yet: %s", self, error)
             await asyncio.sleep(RETRY_SECONDS)

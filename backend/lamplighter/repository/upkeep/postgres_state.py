@@ -10,9 +10,7 @@ from lamplighter.repository.store.dialect import moment
 from lamplighter.repository.store.postgres import LOCK_NAMESPACE, WRITER, connect, translate_errors
 from lamplighter.repository.upkeep.database_state import DatabaseCondition
 
-READ_ONLY: Final = (
-    "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'"
-)
+READ_ONLY: Final = "SELECT pg_is_in_recovery()"
 MAY_WRITE: Final = (
     "SELECT coalesce(bool_and(has_table_privilege(oid, 'INSERT')"
     " AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE')), true)"
@@ -33,9 +31,7 @@ async def inspect_connection(url: str) -> DatabaseCondition:
         connection = await connect(url, lock_timeout="2s")
         try:
             if await connection.fetchval(READ_ONLY):
-                return DatabaseCondition(
-                    "the database accepts no writes (a standby, or set read-only)", False, None
-                )
+                return DatabaseCondition("the database accepts no writes (a standby)", False, None)
             if not await connection.fetchval(MAY_WRITE):
                 return DatabaseCondition("this user may not write to its tables", False, None)
             held = await connection.fetchval("SELECT to_regclass('changes') IS NOT NULL")

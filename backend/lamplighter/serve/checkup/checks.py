@@ -131,13 +131,15 @@ def notebook(settings: Settings) -> Iterator[VitalSign]:
     if not settings.notebook or not os.path.lexists(tree.root):
         return
     try:
+        tree.check_owner()
         tree.scan()
     except OSError as error:
         yield build_sign(
             "notebook",
             False,
             f"{tree.root} cannot be used: {error.strerror}",
-            "Make the path a directory of this user, not a link. Memories are stored as before.",
+            "Make the path a directory of this user and this home, not a link. Memories are stored "
+            "as before.",
         )
         return
     if settings.notebook_git and shutil.which("git") is None:

@@ -22,10 +22,11 @@ from lamplighter.formats.serialize import Writer
 from lamplighter.repository.services import pushes
 from lamplighter.repository.store import changes
 from lamplighter.usecases.services import push_checks
-from lamplighter.usecases.services.push_checks import UNKNOWN_KEY, TooManySignals
+from lamplighter.usecases.services.push_checks import TooManySignals
 
 RETRY_SECONDS: Final = "60"
 _as_json: Final = Writer[PushSignal]()
+UNKNOWN_SIGNAL: Final = "A signal is start, fail, or an exit status from 0 to 255."
 _SIGNALED: Final = "Report `start`, `fail` or the exit status of a job."
 
 
@@ -43,7 +44,7 @@ async def receive(request: Request) -> Response:
     here, parts = api_context(request), request.path_params
     found = parse_signal(parts["signal"]) if "signal" in parts else (SignalKind.SUCCESS, None)
     if found is None:
-        raise NotFound(UNKNOWN_KEY)
+        raise NotFound(UNKNOWN_SIGNAL)
     kind, status = found
     body = await _body(request)
     try:

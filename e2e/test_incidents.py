@@ -1,5 +1,6 @@
 """Incidents are listed, read with their timeline, commented and closed by a person."""
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -149,6 +150,6 @@ def test_the_overview_shows_open_incidents(page: Page, app: App) -> None:
     page.goto(f"{app.url}/overview")
 
     incident = page.get_by_role("region", name="Open incidents").get_by_role("listitem")
-    expect(incident).to_contain_text("jellyfin: is down")
+    expect(incident).to_contain_text(re.compile("jellyfin: is down.*, started .* ago", re.DOTALL))
     app.post(f"/api/v1/incidents/{number}", {"outcome": "recovered"}, method="PATCH")
     expect(incident).to_have_count(0)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from gates import EVERY_TIER, SERVICES, gate, opened
+from gates import EVERY_TIER, SERVICES, gate, opened, told
 
 from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
@@ -97,6 +97,16 @@ async def test_wildcard_reads_no_files_of_lamplighter(db: Database, root: Path) 
     assert all("belongs to Lamplighter" in answer.text for answer in own)
     assert not any(SECRET in answer.text for answer in own)
     assert (await by.says(f"cat {root}/log")).text == "exit 0\ntell"
+
+
+async def test_second_name_of_a_file_of_lamplighter_is_not_read(db: Database, root: Path) -> None:
+    (root / "own").hardlink_to(root.parent / "home" / "token")
+
+    answer = await Giving(db, root).says(f"cat {root}/own")
+
+    refused = "The file belongs to Lamplighter. Sessions cannot read it"
+    assert answer.text == f"Not run: {refused}."
+    assert (await told(db))[0][-1].endswith(f": {refused}.")
 
 
 async def test_directory_replaced_with_a_link_is_not_followed(db: Database, root: Path) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +19,21 @@ from lamplighter.repository.sessions import halts
 from lamplighter.repository.store import driver
 from lamplighter.usecases.sessions.halt import HaltControl
 
+FILE_FIRST = """
+import os, sys
+
+file = sys.argv.pop(1)
+
+def check(event, given):
+    if event == "import" and given[0] == "sqlalchemy":
+        assert os.path.exists(file), "the database modules were loaded before the halt"
+
+sys.addaudithook(check)
+
+from lamplighter.__main__ import main
+
+main()
+"""
 NOTHING_BEGINS_SECONDS = 1
 NOTHING_LIVES_SECONDS = 10
 
@@ -88,10 +105,18 @@ def test_halt_file_stops_a_session_while_the_database_is_locked(home: Home) -> N
     assert status(home)[1] == "Halted by the file HALT: the rack is moved."
 
 
-def test_halt_command_writes_the_file_if_the_database_is_unusable(home: Home) -> None:
+def test_halt_command_writes_the_file_first_and_without_a_usable_database(home: Home) -> None:
     (home.path / "lamplighter.db").write_bytes(b"no database at all" * 100)
 
-    done = home.run("halt", "--reason", "it is broken")
+    program = (sys.executable, "-c", FILE_FIRST, str(home.path / "HALT"))
+    done = subprocess.run(
+        [*program, "halt", "--reason", "it is broken"],
+        env=home.env,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
 
     assert done.returncode == 0, done.stderr
     assert (home.path / "HALT").read_text().startswith("it is broken\n-- ")

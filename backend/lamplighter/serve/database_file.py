@@ -45,7 +45,8 @@ def lost_database(settings: Settings) -> tuple[str, str] | None:
         return None
     state = "is empty" if path.exists() else "is missing"
     named = " and ".join(map(str, evidence))
-    problem = f"The database {path} {state}, but this home has been used before: {named} exists."
+    exists = "exists" if len(evidence) == 1 else "exist"
+    problem = f"The database {path} {state}, but this home has been used before: {named} {exists}."
     copies = rescued(path)
     back = (
         f"The data is still in {copies[0]}: stop Lamplighter, move that "

@@ -1,6 +1,6 @@
 import "uplot/dist/uPlot.min.css"
 import uPlot from "uplot"
-import { axisWidth } from "./plot.js"
+import { axisWidth, tickSpace } from "./plot.js"
 
 const HEIGHT = 96
 const DOT = 3.5
@@ -67,9 +67,10 @@ function tinted(el) {
 function options(el, spec) {
   const color = colorsOf(el)
   const { y = {}, bare = false, choose } = spec
+  const height = heightOf(el, spec)
   return {
     width: el.clientWidth || 300,
-    height: heightOf(el, spec),
+    height,
     legend: { show: false },
     padding: bare ? [4, 4, 4, 4] : [6, spec.range ? 18 : 8, 0, 0],
     cursor: choose
@@ -81,7 +82,11 @@ function options(el, spec) {
     },
     axes: [
       { ...axis(color, bare, 70), values: moments, size: 26 },
-      { ...axis(color, bare, 24), size: (_, labels) => axisWidth(labels), incrs: counted(spec) ? WHOLE : undefined },
+      {
+        ...axis(color, bare, tickSpace(height)),
+        size: (_, labels) => axisWidth(labels),
+        incrs: counted(spec) ? WHOLE : undefined,
+      },
     ],
     series: [{}, ...spec.series.map((line) => seriesOf(line, color, spec.range !== undefined))],
     hooks: { draw: [(chart) => overlay(chart, spec, color)], setSelect: [(chart) => chosen(chart, choose)] },

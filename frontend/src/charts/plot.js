@@ -63,3 +63,12 @@ export function plot(el) {
 export function axisWidth(labels) {
   return Math.max(34, 10 + 7 * Math.max(0, ...(labels ?? []).map((label) => label.length)))
 }
+
+const EDGES = 32
+/**
+ * The least distance between labels of an upright axis, in pixels: a low chart, too, has a label above zero. Steps of
+ * labels are up to 2.5 times apart. @param {number} height
+ */
+export function tickSpace(height) {
+  return Math.min(24, (height - EDGES) / 2.5)
+}

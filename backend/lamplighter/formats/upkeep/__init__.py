@@ -1,1 +1,1 @@
-"""Health, organizer and revocation of memories as JSON."""
+"""Health, organizer and revocation of memories as JSON; the halt file."""

@@ -8,16 +8,24 @@ from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.actions.halt import FILE
 from lamplighter.domain.errors import Unavailable
-from lamplighter.serve import home
-from lamplighter.usecases.sessions import halt
+from lamplighter.domain.secrets.redact import build_redactor
+from lamplighter.formats.upkeep.halt_file import HaltFile
 
 
 def halt_all(settings: Settings, reason: str) -> str:
-    """Halt everything and report how: by the file at once, then by the database if available."""
-    control = home.halt_control(settings)
+    """Halt everything and report how: by the file at once, then by the database if available.
+
+    The modules of the database take four fifths of the processor time of this command.
+    """
     with suppress(OSError):  # then the database alone must halt
         settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        control.write(reason, by=_who(), now=clock.now())
+        file = HaltFile(settings.home / FILE, build_redactor(os.environ.items()))
+        file.write(reason, by=_who(), now=clock.now())
+
+    from lamplighter.serve import home
+    from lamplighter.usecases.sessions import halt
+
+    control = home.halt_control(settings)
     try:
         pulled = home.run(
             settings, lambda db: halt.halt_all(db, control, reason, by=_who(), now=clock.now())
@@ -34,6 +42,9 @@ def halt_all(settings: Settings, reason: str) -> str:
 
 def resume_all(settings: Settings) -> str:
     """Resume: remove the file, and release the row."""
+    from lamplighter.serve import home
+    from lamplighter.usecases.sessions import halt
+
     path = settings.home / FILE
     try:
         path.unlink(missing_ok=True)

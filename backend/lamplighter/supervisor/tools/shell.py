@@ -119,10 +119,11 @@ async def _look(
     try:
         return await _run(gate, readable, permitted, command, Path(directory), seconds)
     except Conflict as escape:
-        await gate.refuse(command, str(escape))
-        return _failed(f"Not run: {escape}.")
+        why = str(escape).rstrip(".")
+        await gate.refuse(command, why)
+        return _failed(f"Not run: {why}.")
     except NotFound as missing:
-        return _failed(f"Not run: {missing}.")
+        return _failed(f"Not run: {str(missing).rstrip('.')}.")
     finally:
         await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
 

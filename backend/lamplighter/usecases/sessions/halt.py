@@ -8,27 +8,16 @@ removed.
 
 import asyncio
 import logging
-import os
-import re
-import time
-from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from pathlib import Path
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.actions.halt import (
-    FILE_PULLED,
-    MAX_REASON_CHARS,
-    Halt,
-    HaltSource,
-    release_hint,
-)
+from lamplighter.domain.actions.halt import Halt, HaltSource, release_hint
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import NoticeKind
-from lamplighter.domain.text import one_line, shorten
+from lamplighter.domain.text import one_line
+from lamplighter.formats.upkeep.halt_file import HaltFile, check_reason
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.services import events
 from lamplighter.repository.sessions import halts
@@ -39,63 +28,12 @@ from lamplighter.usecases.services import notify
 logger = logging.getLogger(__name__)
 
 RETRY_SECONDS: Final = 0.5
-SIGNED: Final = "{}\n-- {}, {}; written by Lamplighter, `lamplighter resume` removes it\n"
-_SIGNATURE: Final = re.compile(r"\n-- (.*), (\S+); written by Lamplighter, [^\n]*\n\Z")
-REASON_BYTES: Final = 4_096
 REMOVED: Final = "the deletion of the file"
 
 
 @dataclass(frozen=True, slots=True)
-class HaltControl:
+class HaltControl(HaltFile):
     """The two places of a halt: the file in the home, and a row of the database."""
-
-    file: Path | None = None
-    redact: Redactor = field(default_factory=Redactor)
-
-    def by_file(self) -> Halt | None:
-        """Return the halt of the file; an unreadable file halts too."""
-        if self.file is None:
-            return None
-        try:
-            at = datetime.fromtimestamp(self.file.lstat().st_mtime, UTC)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            now = datetime.fromtimestamp(time.time(), UTC)
-            return _of_file(f"{self.file} cannot be read: {error.strerror}", now)
-        text = self._text()
-        if signed := _SIGNATURE.search(text):
-            with suppress(ValueError):
-                at = datetime.fromisoformat(signed[2])
-            return Halt(
-                way=HaltSource.ROW,
-                reason=check_reason(text[: signed.start()], self.redact),
-                pulled_by=one_line(signed[1]),
-                pulled_at=at,
-            )
-        return _of_file(check_reason(text, self.redact), at)
-
-    def by_request(self) -> Halt | None:
-        """Return the halt of a button or a command that is not stored as a row yet."""
-        found = self.by_file()
-        return found if found is not None and found.way is HaltSource.ROW else None
-
-    def write(self, reason: str, *, by: str, now: datetime) -> None:
-        """Halt everything with the file; an existing halt stays. Raises OSError."""
-        if self.file is None or self.by_file() is not None:
-            return
-        text = SIGNED.format(check_reason(reason, self.redact), one_line(by), now.isoformat())
-        whole = self.file.with_name(f"{self.file.name}.{os.getpid()}")
-        try:
-            whole.write_text(text, encoding="utf-8", errors="replace")
-            whole.replace(self.file)
-        finally:
-            whole.unlink(missing_ok=True)  # the disk was full
-
-    def remove(self, halt: Halt) -> None:
-        """Remove the file that a button or a command wrote, unless another one was written."""
-        if self.file is not None and self.by_file() == halt:
-            self.file.unlink(missing_ok=True)
 
     async def pulled(self, db: Database) -> Halt | None:
         """Return the active halt, if any; for the file no database is needed."""
@@ -111,24 +49,6 @@ class HaltControl:
     def release(self, halt: Halt) -> str:
         """Return how to release a halt."""
         return release_hint(halt.way, str(self.file or ""))
-
-    def _text(self) -> str:
-        assert self.file is not None
-        try:
-            with open(self.file, "rb", opener=_at_once) as file:
-                return (file.read(REASON_BYTES) or b"").decode("utf-8", "replace")
-        except OSError:
-            return ""
-
-
-def _at_once(path: str, flags: int) -> int:
-    """Open a file of the home: not through a link, and without blocking."""
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-
-
-def check_reason(reason: str, redact: Redactor) -> str:
-    """Return a reason as stored: one line, of limited length, without secrets."""
-    return shorten(one_line(redact(reason)), MAX_REASON_CHARS)
 
 
 async def halt_all(
@@ -244,7 +164,3 @@ async def _release_halt(db: Database, halt: Halt, *, by: str, now: datetime) -> 
 
 async def _event(db: Database, level: Level, text: str, *, now: datetime) -> None:
     await events.insert(db, level, text, source="operator", now=now)
-
-
-def _of_file(reason: str, at: datetime) -> Halt:
-    return Halt(way=HaltSource.FILE, reason=reason, pulled_by=FILE_PULLED, pulled_at=at)

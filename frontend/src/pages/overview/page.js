@@ -22,7 +22,9 @@ export function overviewPage(store) {
     /** The latest sessions with actions, executed or only proposed. */
     outcomes: () => overview.state?.outcomes ?? [],
     incidentState: (/** @type {{state: string}} */ { state }) =>
-      state === "needs_person" ? t("overview.needsYou") : state.replaceAll("_", " "),
+      t("overview.incidentState", {
+        state: state === "needs_person" ? t("overview.needsYou") : state.replaceAll("_", " "),
+      }),
     repaired: () => overview.state?.repaired ?? [],
 
     runningWords: () =>

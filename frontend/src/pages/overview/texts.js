@@ -27,6 +27,7 @@ export const overview = {
   runFor: "Run now for {name}",
   handle: "Mark as handled: {name}",
   needsYou: "needs you",
+  incidentState: "{state}, started",
   attention: { one: "{n} service needs attention", other: "{n} services need attention" },
   moreAttention: { one: "{n} more service needs attention", other: "{n} more services need attention" },
   allIncidents: "All incidents",

@@ -136,9 +136,17 @@ OTHERS = [
     "mongosh -u admin -p {value}",
     "sqlcmd -S nas -U sa -P {value}",
     "ENV DB_PASSWORD {value}",
+    "AZURE_DEVOPS_EXT_PAT={value}0123456789",
+    '"github_pat": "{value}0123456789"',
+    "SNMP_COMMUNITY={value}",
+    "rocommunity {value} 10.0.0.0/8",
+    "snmpwalk -v2c -c {value} nas",
 ]
 HARMLESS = """\
 token: true
+search_path: application_and_public
+community: Home Assistant
+snmpd -c /etc/snmp/snmpd.conf -f
 password: ********
 tokens: 2000
 max_tokens=4096

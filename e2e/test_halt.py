@@ -6,6 +6,8 @@ from playwright.sync_api import Page, expect
 
 from app import App
 
+MAIN = re.compile("button--main")
+
 
 def stop(page: Page, reason: str) -> None:
     page.get_by_role("button", name="Halt").click()
@@ -30,7 +32,9 @@ def test_a_button_halts_and_resumes(page: Page, app: App) -> None:
     page.goto(f"{app.url}/overview")
     expect(page.get_by_text("Halted: services are not being checked.")).to_be_visible()
 
-    page.get_by_role("button", name="Run now").first.click()
+    run_now = page.get_by_role("button", name="Run now").first
+    expect(run_now).not_to_have_class(MAIN)
+    run_now.click()
     expect(page.get_by_role("dialog")).to_contain_text("stays queued until you resume")
     page.keyboard.press("Escape")
     page.keyboard.press("Control+k")
@@ -38,6 +42,7 @@ def test_a_button_halts_and_resumes(page: Page, app: App) -> None:
     page.keyboard.press("Enter")
     page.get_by_role("dialog").get_by_role("button", name="Resume").click()
     expect(banner).to_have_count(0)
+    expect(run_now).to_have_class(MAIN)
     assert app.get("/api/v1/halt")["halted"] is False
 
 

@@ -286,8 +286,8 @@ def test_events_are_filtered(client: httpx2.Client) -> None:
 
 def test_a_context_preview_for_services_ranks_their_memories_first(asking: Asking) -> None:
     asking.memory(service="no-longer-here", observation="Was here once", confidence=0.3)
-    for number in range(3):
-        asking.memory(observation=f"{number} ".ljust(60, "x"), confidence=1.0)
+    for number in range(20):  # shorter: what they leave of the budget is too little for it
+        asking.memory(observation=f"Fact {number}", confidence=1.0)
 
     def first(**query: Any) -> str:
         answer = asking.client.get("/api/v1/context", params={"budget": 60, **query})

@@ -297,6 +297,9 @@ async def test_an_engine_and_its_children_do_not_outlive_a_killed_supervisor(
     await gone(warden, *pids)
 
 
+SWEEPS = 5
+
+
 def marked(mark: str | None) -> Program:
     env = {name: value for name, value in os.environ.items() if name != MARK}
     sleeper = "print(flush=True); import time; time.sleep(300)"
@@ -307,16 +310,24 @@ async def test_the_sweep_ends_only_processes_of_a_dead_supervisor(begin: Start) 
     run = await begin(python("import time; time.sleep(300)"))
     dead = program("")
     dead.communicate(timeout=WAIT_SECONDS)
-    orphans = [marked(f"1:{dead.pid}:123"), marked(f"2:{os.getpid()}:another-start")]
+    dead_marks = (f"1:{dead.pid}:123", f"2:{os.getpid()}:another-start")
     others = [marked(None), marked(run.mark), marked("not a mark")]
+    orphans: list[Program] = []
     try:
-        for each in (*orphans, *others):
+        for each in others:
             assert each.stdout is not None
             each.stdout.readline()
+        for _ in range(SWEEPS):  # a supervisor of another test may sweep them first
+            orphans = [marked(each) for each in dead_marks]
+            for each in orphans:
+                assert each.stdout is not None
+                each.stdout.readline()
+            count = await sweep()
+            assert [each.wait(timeout=WAIT_SECONDS) for each in orphans] == [-signal.SIGKILL] * 2
+            if count >= len(orphans):
+                break
 
-        assert await sweep() >= len(orphans)
-
-        assert [each.wait(timeout=WAIT_SECONDS) for each in orphans] == [-signal.SIGKILL] * 2
+        assert count >= len(orphans)
         assert [each.poll() for each in others] == [None] * 3
         assert not run.ended
 

@@ -44,7 +44,7 @@ async def write(client: httpx2.AsyncClient, answered: Counter[int]) -> None:
 async def loaded(server: Server) -> tuple[Counter[str], Counter[int]]:
     opened: Counter[str] = Counter()
     answered: Counter[int] = Counter()
-    # the server closes a connection that was idle for 5 s: a client has to give it up before
+    # the server closes idle connections: a client has to give them up before
     limits = httpx2.Limits(max_connections=WRITERS, keepalive_expiry=1)
     async with httpx2.AsyncClient(
         base_url=server.url, headers=server.headers, limits=limits, timeout=120, trust_env=False

@@ -14,7 +14,7 @@ STREAMS, WRITERS, WRITES = 500, 200, 10
 REFUSED = 503
 
 
-async def follow(server: Server, opened: Counter[str]) -> None:
+async def follow(server: Server, opened: Counter[str], ready: asyncio.Event) -> None:
     """Open a stream and read it until it is closed or cancelled."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     way_in = server.headers["Authorization"]
@@ -23,6 +23,8 @@ async def follow(server: Server, opened: Counter[str]) -> None:
     try:
         status = (await reader.readline()).split(b" ")[1:2]
         opened[b"".join(status).decode()] += 1
+        if opened.total() == STREAMS:
+            ready.set()
         while await reader.read(65_536):
             pass
         opened["closed"] += 1
@@ -44,13 +46,14 @@ async def write(client: httpx2.AsyncClient, answered: Counter[int]) -> None:
 async def loaded(server: Server) -> tuple[Counter[str], Counter[int]]:
     opened: Counter[str] = Counter()
     answered: Counter[int] = Counter()
+    ready = asyncio.Event()
     # the server closes idle connections: a client has to give them up before
     limits = httpx2.Limits(max_connections=WRITERS, keepalive_expiry=1)
     async with httpx2.AsyncClient(
         base_url=server.url, headers=server.headers, limits=limits, timeout=120, trust_env=False
     ) as client:
-        streams = [asyncio.create_task(follow(server, opened)) for _ in range(STREAMS)]
-        await asyncio.sleep(5)
+        streams = [asyncio.create_task(follow(server, opened, ready)) for _ in range(STREAMS)]
+        await ready.wait()
         await asyncio.gather(*(write(client, answered) for _ in range(WRITERS)))
         for stream in streams:
             stream.cancel()

@@ -56,6 +56,37 @@ def test_a_missing_database_is_reported(home: Home, postgres: PostgresServer) ->
     assert status == SICK
 
 
+def test_a_database_that_is_read_only_by_default_is_written(
+    home: Home, postgres: PostgresServer, postgres_url: str
+) -> None:
+    name = Database(postgres_url).url.database
+    postgres.ask(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+
+    status, said = looked(home, postgres_url)
+    added = home.run("memory", "add", "timing", "Takes 60s")
+
+    assert "healthy, revision 00" in said
+    assert status == SOUND, said
+    assert added.returncode == 0, added.stderr
+
+
+def test_a_standby_is_reported(home: Home) -> None:
+    server = PostgresServer({"wal_level": "replica"})
+    try:
+        url = server.create("lamp")
+        server.stop()
+        (server.data / "standby.signal").touch()
+        server.start()
+
+        status, said = looked(home, url)
+    finally:
+        server.remove()
+
+    assert "the database accepts no writes (a standby)" in said
+    assert "a database that this user can write to" in said
+    assert status == SICK
+
+
 def test_a_database_of_a_newer_version_is_reported(home: Home, postgres_url: str) -> None:
     direct_writes.run(postgres_url, "UPDATE alembic_version SET version_num = '9999'")
 

@@ -39,7 +39,7 @@ def parse(payload: Mapping[str, Any]) -> list[Alert]:
     if status.lower() in SILENT_STATES:
         return []
     state = STATES.get(status.lower())
-    if state is None:  # such as a placeholder that was not replaced
+    if state is None:  # such as `$STATUS`, if the monitor sends its template as it is
         raise Invalid(InvalidField("status", "must be up or down"))
     tags = words.first_text(check, "tags").split()
     return [

@@ -170,11 +170,11 @@ class TwoForms(FunctionElement[Any]):
         cls.inherit_cache = cls.__dict__.get("inherit_cache", True)
         super().__init_subclass__(**more)
 
-    def _sqlite(self, *operands: Any) -> Any:
-        raise NotImplementedError
+    _sqlite: Callable[..., Any]
+    """Returns the expression for SQLite."""
 
-    def _postgres(self, *operands: Any) -> Any:
-        raise NotImplementedError
+    _postgres: Callable[..., Any]
+    """Returns the expression for PostgreSQL."""
 
 
 @compiles(TwoForms, "sqlite")

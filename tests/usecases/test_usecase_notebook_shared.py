@@ -15,7 +15,7 @@ from lamplighter.usecases.notebook.sync import sync
 
 def notebook_of(db: Database, home: Path) -> NotebookContext:
     home.mkdir(exist_ok=True)
-    return NotebookContext(db=db, now=lambda: NOON, redact=OPEN, tree=NotebookTree(home))
+    return NotebookContext(db=db, now=lambda: NOON, redact=OPEN, tree=NotebookTree(home, home.name))
 
 
 async def learn(here: NotebookContext, text: str) -> None:

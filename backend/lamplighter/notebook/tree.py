@@ -11,7 +11,6 @@ import fcntl
 import hashlib
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -60,10 +59,8 @@ def _renameat2() -> Any:
 
 DIRECTORY: Final = "notebook"
 LOCK: Final = "notebook.lock"
-"""Locks the notebook, and contains the name of the home."""
-
 OWNER: Final = ".home-"
-"""The beginning of an empty directory with the name of the home: git does not see it."""
+"""The beginning of an empty directory with the identity of the home: git does not see it."""
 
 OTHER_HOME: Final = (
     "it is the notebook of another home; give each home its own directory, or remove {} in it to "
@@ -129,10 +126,12 @@ class NotebookTree:
     """The pages below one directory.
 
     `skipped` are unreadable files, with the reason; `problem` is why the directory could not be
-    used the last time; `edited_since` is since when an editor has been changing files.
+    used the last time; `edited_since` is since when an editor has been changing files. The
+    directory is used by the home of this `identity` alone.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, identity: str = "") -> None:
+        self._owner = OWNER + identity
         self.root = home / DIRECTORY
         self.skipped: dict[str, str] = {}
         self.problem = ""
@@ -150,7 +149,7 @@ class NotebookTree:
                 if time.monotonic() > end:
                     raise Busy("Another process is writing the notebook. Try again.")
                 time.sleep(RETRY_SECONDS)
-            self._claim(file)
+            self._claim()
             yield
         finally:
             os.close(file)
@@ -162,20 +161,15 @@ class NotebookTree:
         """
         owners = [each.name for each in self.root.glob(f"{OWNER}*")]
         for owner in owners:
-            if owner != OWNER + self._name():
+            if owner != self._owner:
                 raise OSError(errno.EBUSY, OTHER_HOME.format(owner), str(self.root))
         return bool(owners)
 
-    def _claim(self, lock: int) -> None:
-        if not os.fstat(lock).st_size:
-            os.write(lock, secrets.token_hex(8).encode())
+    def _claim(self) -> None:
         with self._opened("") as root:
             if root is not None and not self.check_owner():
                 with suppress(OSError):  # the directory cannot be written
-                    os.mkdir(OWNER + self._name(), 0o700, dir_fd=root)
-
-    def _name(self) -> str:
-        return self._lock.read_text() if self._lock.exists() else ""
+                    os.mkdir(self._owner, 0o700, dir_fd=root)
 
     def exists(self) -> bool:
         """Whether the notebook exists on disk."""

@@ -24,7 +24,7 @@ from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.serve import outbox
 from lamplighter.serve.home import SESSIONS, default_engines, engines
-from lamplighter.serve.local import home_token
+from lamplighter.serve.local import home_token, read_identity
 from lamplighter.serve.local import run_directory as directory_of
 from lamplighter.serve.services_file import ServicesFile
 
@@ -127,7 +127,7 @@ def run_directory(settings: Settings) -> Iterator[VitalSign]:
 
 def notebook(settings: Settings) -> Iterator[VitalSign]:
     """Check that the pages of the notebook can be read and written."""
-    tree = NotebookTree(settings.home)
+    tree = NotebookTree(settings.home, read_identity(settings.home))
     if not settings.notebook or not os.path.lexists(tree.root):
         return
     try:

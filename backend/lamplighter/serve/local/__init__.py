@@ -75,6 +75,12 @@ def _receive(connection: socket.socket) -> bytes:
     return b"".join(parts).strip()
 
 
+def read_identity(home: Path) -> str:
+    """Return the identity of a home; empty before it has one."""
+    path = home / IDENTITY
+    return path.read_text().strip() if path.exists() else ""
+
+
 def web_url(settings: "Settings") -> str:
     """Return the address of the web process for requests from this machine."""
     host = LOOPBACK if _is_wildcard(settings.host) else settings.host

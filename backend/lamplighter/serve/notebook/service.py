@@ -28,7 +28,7 @@ def notebook_context(
     """Return the context of a home's notebook; None if the notebook is turned off."""
     if not settings.notebook:
         return None
-    tree = NotebookTree(settings.home)
+    tree = NotebookTree(settings.home, home.identity(settings).id)
     return NotebookContext(
         db=here.db,
         now=here.now,

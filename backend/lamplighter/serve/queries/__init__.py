@@ -25,7 +25,7 @@ from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import revision_of
 from lamplighter.serve import home_lock
 from lamplighter.serve.home_lock import JOURNAL
-from lamplighter.serve.local import IDENTITY
+from lamplighter.serve.local import read_identity
 
 if TYPE_CHECKING:
     from lamplighter.serve.services_file import ServicesFile
@@ -107,12 +107,6 @@ def _cannot_use(settings: Settings, error: Exception) -> Unavailable:
     return migrate.cannot_use(settings.database_url, error)
 
 
-def _identity(settings: Settings) -> str:
-    """Return the identity of the home, whose notebook is read; empty before it has one."""
-    path = settings.home / IDENTITY
-    return path.read_text().strip() if path.exists() else ""
-
-
 async def _answer_if_ready(
     settings: Settings, query: str, options: Mapping[str, Any]
 ) -> bytes | None:
@@ -128,7 +122,7 @@ async def _answer(
     """Answer a query from the database, opened without the preparations of a server."""
     with home_lock.shared(settings.home):
         db = Database(settings.database_url)
-        db.home_id = _identity(settings)
+        db.home_id = read_identity(settings.home)  # whose notebook is read
         try:
             await db.connect()
         except (driver.Error, OSError) as error:

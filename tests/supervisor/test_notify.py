@@ -1,5 +1,6 @@
 """Notifications by real processes to a real server; their addresses are secrets."""
 
+import asyncio
 import http.server
 import json
 import logging
@@ -135,6 +136,22 @@ async def test_slow_target_gets_a_message_once(inbox: Inbox) -> None:
     assert not await AppriseTransport([inbox.url]).send(
         NoticeTarget(inbox.url), NoticeMessage("t", "b", text="x")
     )
+    assert len(inbox.got) == 1
+
+
+async def test_failure_has_its_reason_whatever_is_sent_meanwhile(
+    inbox: Inbox, family: Inbox
+) -> None:
+    inbox.status, inbox.delay = 500, 1
+    transport = AppriseTransport([inbox.url, family.url])
+    message = NoticeMessage("t", "b", text="x")
+
+    failing = asyncio.create_task(transport.send(NoticeTarget(inbox.url), message))
+    while not inbox.got:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    assert await transport.send(NoticeTarget(family.url), message) == ""
+
+    assert "rejected the message (HTTP 500)" in await failing
 
 
 def test_secrets_in_notification_addresses_are_masked(home: Home) -> None:

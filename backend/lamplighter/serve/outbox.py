@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote
@@ -20,7 +21,7 @@ SEND_SECONDS: Final = 30.0
 ANSWER_SECONDS: Final = 25.0
 """Apprise waits 4 s for an answer: a slower target would get each message again and again."""
 
-VERBOSE_LOGGERS: Final = ("apprise", "requests", "urllib3", "asyncio_throttle", "slixmpp", "paho")
+VERBOSE_LOGGERS: Final = ("requests", "urllib3", "asyncio_throttle", "slixmpp", "paho")
 _SCHEME: Final = re.compile(r"([a-z0-9]{1,20})://", re.IGNORECASE)
 _TARGET: Final = re.compile(r"([A-Za-z0-9_-]{1,64})=([A-Za-z0-9]{1,20}://.*)", re.DOTALL)
 _PARTS: Final = re.compile(r"[/:@?&=#,;]+")
@@ -28,6 +29,7 @@ _HARMLESS_PART: Final = re.compile(r"[a-z]*|[\d.]+|localhost|.*\.[a-z]{2,10}", r
 _USER: Final = re.compile(r"://([^/@]*)@")
 _STATUS: Final = re.compile(r"\berror=([1-5]\d\d)\b")
 _UNREACHABLE: Final = "connection error"
+_sending: Final = ContextVar("sending", default=False)
 
 
 @dataclass(slots=True)
@@ -84,6 +86,10 @@ def _name(urls: Sequence[str], number: int) -> str:
     return f"Address {number + 1} of LAMPLIGHTER_NOTIFY ({scheme[1].lower() if scheme else '?'})"
 
 
+def _is_sending(_: logging.LogRecord) -> bool:
+    return _sending.get()
+
+
 def _apprise(url: str) -> tuple[Any, bool]:
     """Return the sender for an address, and whether the address is valid."""
     import apprise
@@ -92,9 +98,11 @@ def _apprise(url: str) -> tuple[Any, bool]:
         logger = logging.getLogger(name)
         logger.propagate, logger.disabled = False, True
         logger.setLevel(logging.CRITICAL + 1)
-    captured = logging.getLogger(apprise.LOGGER_NAME)  # by `notify`, and nobody else
-    captured.disabled, captured.handlers = False, [logging.NullHandler()]
+    # only `notify` reads this one: it adds a handler during each call, maybe in another thread now
+    captured = logging.getLogger(apprise.LOGGER_NAME)
+    captured.propagate = False
     captured.setLevel(logging.WARNING)
+    captured.addFilter(_is_sending)
     asset = apprise.AppriseAsset(
         app_id="Lamplighter",
         app_desc="Lamplighter",
@@ -115,6 +123,7 @@ def _send(url: str, message: NoticeMessage) -> str:
     if not known:
         return "is not a valid Apprise address"
     lines: list[str] = []
+    _sending.set(True)  # this thread sends one message
     accepted = one.notify(
         title=message.heading,
         body=message.text,

@@ -1,4 +1,4 @@
-"""A warden that is killed itself: its processes end all the same."""
+"""The processes of an engine end: when its warden is killed, and whatever their state."""
 
 import asyncio
 import os
@@ -17,6 +17,18 @@ from lamplighter.engines.process import start, start_server
 
 CHILDREN = 20
 WAIT_SECONDS = 60
+WITHOUT_MAIN_THREAD = """
+import ctypes, subprocess, sys, threading, time
+if sys.argv[1:]:
+    threading.Thread(target=time.sleep, args=(300,)).start()
+    print("ready", flush=True)
+    ctypes.CDLL(None).pthread_exit(None)
+command = [sys.executable, __file__, "child"]
+child = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE)
+child.stdout.readline()
+while open(f"/proc/{child.pid}/stat").read().rsplit(")", 1)[1].split()[0] != "Z":
+    time.sleep(0.01)
+"""
 PROGRAM = """
 import subprocess, sys, time
 for _ in range({children}):
@@ -55,7 +67,15 @@ def only_child() -> psutil.Process:
 def test_the_processes_of_a_killed_warden_end_and_others_continue(
     case: str, tmp_path: Path
 ) -> None:
-    """Runs in a separate process, whose children belong to this case alone."""
+    run_case(case, tmp_path)
+
+
+def test_warden_ends_a_process_whose_main_thread_has_ended(tmp_path: Path) -> None:
+    run_case("threads", tmp_path)
+
+
+def run_case(case: str, tmp_path: Path) -> None:
+    """Run a case in a separate process, whose children belong to this case alone."""
     done = subprocess.run(
         [sys.executable, __file__, case, tmp_path], capture_output=True, text=True, timeout=110
     )
@@ -115,6 +135,16 @@ async def server(_: Path) -> None:
     assert await asyncio.wait_for(kept.wait(), WAIT_SECONDS) == 0
 
 
+async def threads(tmp_path: Path) -> None:
+    (tmp_path / "engine.py").write_text(WITHOUT_MAIN_THREAD)
+    argv = [sys.executable, str(tmp_path / "engine.py")]
+
+    done = await run_bounded(argv, timeout=60, output_bytes=1000, env=dict(os.environ))
+
+    assert done.exit_code == 0, done.errors
+    assert psutil.Process().children() == []
+
+
 async def program_of(seconds: str) -> None:
     program = PROGRAM.format(children=CHILDREN, seconds=seconds)
     argv = [sys.executable, "-c", program]
@@ -122,5 +152,5 @@ async def program_of(seconds: str) -> None:
 
 
 if __name__ == "__main__":
-    cases = {"engine": engine, "others": others, "server": server}
+    cases = {"engine": engine, "others": others, "server": server, "threads": threads}
     asyncio.run(cases[sys.argv[1]](Path(sys.argv[2])))

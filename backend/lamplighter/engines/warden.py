@@ -130,15 +130,17 @@ class Warden:
             os.kill(self._engine, number)
 
     def _kill_tree(self) -> None:
+        """Kill and reap until no child is left: only then is no process below this one.
+
+        The state of a process does not show that: one whose main thread has ended is called a
+        zombie while its other threads run.
+        """
         for _ in range(200):
             if not self._reap():
                 return
-            living = [pid for pid in descendants(os.getpid()) if not is_zombie(pid)]
-            for pid in living:
+            for pid in descendants(os.getpid()):
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
-            if not living:
-                return
             time.sleep(0.005)
 
     def _reap(self) -> bool:
@@ -195,14 +197,6 @@ def stat_fields(pid: int) -> list[str]:
     """Return a process's stat fields behind its name: state, parent, …"""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
         return file.read().rsplit(")", 1)[1].split()
-
-
-def is_zombie(pid: int) -> bool:
-    """Whether a process is dead and only waits to be reaped."""
-    try:
-        return LINUX and stat_fields(pid)[0] == "Z"
-    except (OSError, IndexError):
-        return True
 
 
 def main() -> None:

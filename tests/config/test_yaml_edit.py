@@ -187,6 +187,14 @@ def test_a_file_that_is_not_a_mapping_cannot_be_edited() -> None:
         edit_yaml("- a list\n", {"services": {}})
 
 
+def test_first_keys_of_an_item_are_replaced_by_others() -> None:
+    text = "checks:\n- tcp: h:1\n  timeout: 5s   # slow\n"
+
+    after = edit_yaml(text, {"checks": [{"http": "http://h/", "timeout": "5s"}]})
+
+    assert after == "checks:\n- timeout: 5s   # slow\n  http: http://h/\n"
+
+
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
 SCALARS = st.one_of(WORDS, st.integers(0, 999), st.booleans(), st.sampled_from(["5s", "1:30", "~"]))
 KEYS = ("description", "timeout", "group", "name", "url")

@@ -243,8 +243,8 @@ class _Places:
                 continue
             lines = [" " * column + each for each in render_entry(key, value, self._step(pairs))]
             lines = ["", *lines] if spaced and isinstance(value, dict) else lines
-            first = int(remaining[0][0].start_mark.index)
-            if after is None and self.is_first(first):
+            if after is None and self.is_first(int(pairs[0][0].start_mark.index)):
+                first = int(remaining[0][0].start_mark.index)
                 self.insert_lines(self.line_start(first), lines)
             else:
                 self.insert_lines(self.line_end(self.entry_end(after or remaining[0])), lines)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lamplighter.engines import orphans
-from lamplighter.engines.process import MARK, process_mark, warden_command
+from lamplighter.engines.process import MARK, exit_status, kill_later, process_mark, warden_command
 from lamplighter.engines.warden import NOT_FOUND
 
 GRACE_SECONDS: Final = 1.0
@@ -134,11 +134,10 @@ async def _run(
         )
         theirs.close()
         try:
-            exit_code = await process.wait()
+            await process.wait()
         finally:
             await _stop(process, orders)
-            if (process.returncode or 0) < 0:  # the warden was killed
-                await asyncio.to_thread(orphans.end_orphans)
+            exit_code = await exit_status(process.returncode or 0)
         await _drain(sinks)
         return exit_code
 
@@ -182,6 +181,7 @@ async def _stop(process: asyncio.subprocess.Process, orders: int) -> None:
             await asyncio.wait([asyncio.ensure_future(process.wait())], timeout=GRACE_SECONDS)
         finally:  # also after a second cancellation
             _order(orders, b"k")
+            kill_later(process)
     await process.wait()
 
 

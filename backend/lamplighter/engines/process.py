@@ -18,6 +18,7 @@ from lamplighter.engines import Command, orphans, warden
 
 MARK: Final = "LAMPLIGHTER_SESSION"
 GRACE_SECONDS: Final = 2.0
+KILLING_SECONDS: Final = 1.0
 STDERR_LINES: Final = 20
 SWEEPS: Final = 100
 WARDEN: Final = os.path.join("lamplighter", "engines", "warden.py")
@@ -41,9 +42,7 @@ class EngineProcess:
         """Wait for its end and return its exit status."""
         status = await self._process.wait()
         self._close()
-        if status < 0:  # the warden was killed
-            await asyncio.to_thread(orphans.end_orphans)
-        return status
+        return await exit_status(status)
 
     @property
     def ended(self) -> bool:
@@ -61,6 +60,7 @@ class EngineProcess:
     def kill(self) -> None:
         """End it and all it started."""
         self._order(b"k")
+        kill_later(self._process)
 
     def last_words(self) -> list[str]:
         """Return the end of the session's standard error."""
@@ -142,6 +142,24 @@ def warden_command(
     """Return the command that runs `argv` behind a warden, which obeys the descriptor `control`."""
     ours = (sys.executable, "-I", "-S", warden.__file__, str(control), str(GRACE_SECONDS))
     return (*ours, str(largest), str(int(alone)), "--", *argv)
+
+
+def kill_later(process: asyncio.subprocess.Process) -> None:
+    """Kill a warden that does not end in time: its engine may have stopped it."""
+
+    def kill() -> None:
+        with suppress(ProcessLookupError):
+            process.kill()
+
+    asyncio.get_running_loop().call_later(KILLING_SECONDS, kill)
+
+
+async def exit_status(status: int) -> int:
+    """Return the exit status of a program from that of its warden, which may have been killed."""
+    if status >= 0:
+        return status
+    await asyncio.to_thread(orphans.end_orphans)
+    return 128 - status
 
 
 def process_mark(what: int | str, by: int | None = None) -> str:

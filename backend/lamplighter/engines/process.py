@@ -7,7 +7,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -93,18 +93,19 @@ async def start(
         _write(scratch / name, content)
     mark = process_mark(session_id)
     errors = output.with_suffix(".err")
-    parent_socket, control = socket.socketpair()
-    parent_socket.setblocking(False)
-    with (
-        control,
-        tempfile.TemporaryFile() as stdin,
-        os.fdopen(_append_only(output), "wb") as out,
-        os.fdopen(_append_only(errors), "wb") as err,
-    ):
-        stdin.write(command.stdin)
-        stdin.seek(0)
-        orphans.become_subreaper()
-        try:
+    with ExitStack() as cleanup:
+        parent_socket, control = socket.socketpair()
+        cleanup.callback(parent_socket.close)
+        parent_socket.setblocking(False)
+        with (
+            control,
+            tempfile.TemporaryFile() as stdin,
+            os.fdopen(_append_only(output), "wb") as out,
+            os.fdopen(_append_only(errors), "wb") as err,
+        ):
+            stdin.write(command.stdin)
+            stdin.seek(0)
+            orphans.become_subreaper()
             process = await asyncio.create_subprocess_exec(
                 *warden_command(command.argv, control.fileno(), largest, command.alone),
                 stdin=stdin,
@@ -115,9 +116,7 @@ async def start(
                 pass_fds=(control.fileno(),),
                 start_new_session=True,
             )
-        except BaseException:
-            parent_socket.close()
-            raise
+        cleanup.pop_all()
     return EngineProcess(mark, errors, process, parent_socket)
 
 

@@ -176,12 +176,16 @@ async def test_a_start_failure_is_explained(tmp_path: Path) -> None:
     odd.write_bytes(b"\x00\x01 no program")
     odd.chmod(0o700)
     gone = str(tmp_path / "gone")
+    script = tmp_path / "script"
+    script.write_text("#!/no/interpreter\n")
+    script.chmod(0o700)
 
     words = [
         (await run("no-such-program")).error,
         (await run(gone)).error,
         (await run(str(plain))).error,
         (await run(str(odd))).error,
+        (await run(str(script))).error,
         (await run("true", directory=gone)).error,
         (await run("true", directory=str(plain))).error,
         (await run("true", "a\0b")).error,
@@ -193,6 +197,7 @@ async def test_a_start_failure_is_explained(tmp_path: Path) -> None:
         f"program not found: {gone}",
         f"program not executable: {plain}",
         f"not an executable: {odd}",
+        f"interpreter not found: {script}",
         f"no such directory: {gone}",
         f"no such directory: {plain}",
         "program cannot be run: true: embedded null byte",

@@ -74,6 +74,10 @@ def test_warden_ends_a_process_whose_main_thread_has_ended(tmp_path: Path) -> No
     run_case("threads", tmp_path)
 
 
+def test_an_engine_that_stops_its_warden_is_killed(tmp_path: Path) -> None:
+    run_case("stopped", tmp_path)
+
+
 def run_case(case: str, tmp_path: Path) -> None:
     """Run a case in a separate process, whose children belong to this case alone."""
     done = subprocess.run(
@@ -92,7 +96,7 @@ async def engine(tmp_path: Path) -> None:
     only_child().send_signal(signal.SIGKILL)
     status = await asyncio.wait_for(run.wait(), WAIT_SECONDS)
 
-    assert status == -signal.SIGKILL
+    assert status == 128 + signal.SIGKILL
     assert sleeping(seconds) == []
     assert psutil.Process().children() == []
 
@@ -145,6 +149,21 @@ async def threads(tmp_path: Path) -> None:
     assert psutil.Process().children() == []
 
 
+async def stopped(tmp_path: Path) -> None:
+    argv = ("/bin/sh", "-c", "kill -STOP $PPID; echo ready; sleep 300")
+    output = tmp_path / "7.jsonl"
+    run = await start(Command(argv=argv), session_id=7, output=output, scratch=tmp_path)
+    await until(lambda: output.stat().st_size, "the engine did not start")
+    run.kill()
+    program = run_bounded(argv, timeout=0.5, output_bytes=100, env={})
+
+    status, done = await asyncio.gather(run.wait(), program)
+
+    assert status == 128 + signal.SIGKILL
+    assert done.timed_out
+    assert psutil.Process().children() == []
+
+
 async def program_of(seconds: str) -> None:
     program = PROGRAM.format(children=CHILDREN, seconds=seconds)
     argv = [sys.executable, "-c", program]
@@ -152,5 +171,6 @@ async def program_of(seconds: str) -> None:
 
 
 if __name__ == "__main__":
-    cases = {"engine": engine, "others": others, "server": server, "threads": threads}
+    known = (engine, others, server, threads, stopped)
+    cases = {each.__name__: each for each in known}
     asyncio.run(cases[sys.argv[1]](Path(sys.argv[2])))

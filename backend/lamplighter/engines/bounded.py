@@ -10,16 +10,20 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lamplighter.engines import orphans
-from lamplighter.engines.process import MARK, process_mark, warden_command
+from lamplighter.engines.process import MARK, exit_status, kill_later, process_mark, warden_command
 from lamplighter.engines.warden import NOT_FOUND
 
 GRACE_SECONDS: Final = 1.0
+EXHAUSTED: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM))
 DRAIN_SECONDS: Final = 1.0
 ERROR_BYTES: Final = 8192
 END_BYTES: Final = 8192
 
 _START_ERRORS: Final = {
     errno.ENOENT: "program not found: {}",
+    errno.EAGAIN: "too many processes to run {}",
+    errno.EMFILE: "too many open files to run {}",
+    errno.ENFILE: "too many open files to run {}",
     errno.EACCES: "program not executable: {}",
     errno.ENOEXEC: "not an executable: {}",
     errno.E2BIG: "too many or too long arguments: {}",
@@ -33,7 +37,7 @@ class ProgramResult:
 
     Without an exit code the program was not started, or was ended by the timeout. `output` and
     `errors` are the beginning of its output; `output_end` and `errors_end` the end, if there was
-    more.
+    more. `exhausted`: it was not started because this machine lacks processes, files or memory.
     """
 
     exit_code: int | None = None
@@ -43,6 +47,7 @@ class ProgramResult:
     errors_end: bytes = b""
     timed_out: bool = False
     error: str = ""
+    exhausted: bool = False
 
 
 async def run_bounded(
@@ -72,11 +77,11 @@ async def run_bounded(
             )
     except TimeoutError:
         return replace(_collect(sinks), timed_out=True)
-    except (OSError, ValueError) as error:
-        return ProgramResult(error=_start_error(argv[0], error))
+    except (OSError, ValueError, RuntimeError) as error:
+        return _not_started(argv[0], error)
     printed = _collect(sinks)
     if exit_code == NOT_FOUND and (reason := _warden_error(argv[0], printed.errors)):
-        return ProgramResult(error=_start_error(argv[0], reason))
+        return _not_started(argv[0], reason)
     return replace(printed, exit_code=exit_code)
 
 
@@ -134,11 +139,10 @@ async def _run(
         )
         theirs.close()
         try:
-            exit_code = await process.wait()
+            await process.wait()
         finally:
             await _stop(process, orders)
-            if (process.returncode or 0) < 0:  # the warden was killed
-                await asyncio.to_thread(orphans.end_orphans)
+            exit_code = await exit_status(process.returncode or 0)
         await _drain(sinks)
         return exit_code
 
@@ -182,6 +186,7 @@ async def _stop(process: asyncio.subprocess.Process, orders: int) -> None:
             await asyncio.wait([asyncio.ensure_future(process.wait())], timeout=GRACE_SECONDS)
         finally:  # also after a second cancellation
             _order(orders, b"k")
+            kill_later(process)
     await process.wait()
 
 
@@ -198,6 +203,13 @@ async def _drain(sinks: Sequence[_Sink]) -> None:
                 await sink.at_end.wait()
 
 
+def is_exhausted(error: BaseException) -> bool:
+    """Whether this machine lacks files, memory or threads for what was tried."""
+    if isinstance(error, OSError):
+        return error.errno in EXHAUSTED
+    return isinstance(error, MemoryError) or "start new thread" in str(error)
+
+
 def _directory_problem(directory: str) -> str:
     if not os.path.isdir(directory):
         return f"no such directory: {directory}"
@@ -211,10 +223,12 @@ def _warden_error(program: str, errors: bytes) -> OSError | None:
     return OSError(number, reason) if number and name == program else None
 
 
-def _start_error(program: str, error: OSError | ValueError) -> str:
-    if isinstance(error, OSError):
-        words = _START_ERRORS.get(error.errno or 0, "program cannot be run: {}")
-        return words.format(program) + (
-            "" if error.errno in _START_ERRORS else f": {error.strerror}"
-        )
-    return f"program cannot be run: {program}: {error}"
+def _not_started(program: str, error: Exception) -> ProgramResult:
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.ENOENT and os.path.isfile(program):
+        why = f"interpreter not found: {program}"
+    elif number in _START_ERRORS:
+        why = _START_ERRORS[number].format(program)
+    else:
+        why = f"program cannot be run: {program}: {getattr(error, 'strerror', None) or error}"
+    return ProgramResult(error=why, exhausted=number == errno.EAGAIN or is_exhausted(error))

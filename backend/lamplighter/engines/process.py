@@ -7,7 +7,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from lamplighter.engines import Command, orphans, warden
 
 MARK: Final = "LAMPLIGHTER_SESSION"
 GRACE_SECONDS: Final = 2.0
+KILLING_SECONDS: Final = 1.0
 STDERR_LINES: Final = 20
 SWEEPS: Final = 100
 WARDEN: Final = os.path.join("lamplighter", "engines", "warden.py")
@@ -41,9 +42,7 @@ class EngineProcess:
         """Wait for its end and return its exit status."""
         status = await self._process.wait()
         self._close()
-        if status < 0:  # the warden was killed
-            await asyncio.to_thread(orphans.end_orphans)
-        return status
+        return await exit_status(status)
 
     @property
     def ended(self) -> bool:
@@ -61,6 +60,7 @@ class EngineProcess:
     def kill(self) -> None:
         """End it and all it started."""
         self._order(b"k")
+        kill_later(self._process)
 
     def last_words(self) -> list[str]:
         """Return the end of the session's standard error."""
@@ -93,18 +93,19 @@ async def start(
         _write(scratch / name, content)
     mark = process_mark(session_id)
     errors = output.with_suffix(".err")
-    parent_socket, control = socket.socketpair()
-    parent_socket.setblocking(False)
-    with (
-        control,
-        tempfile.TemporaryFile() as stdin,
-        os.fdopen(_append_only(output), "wb") as out,
-        os.fdopen(_append_only(errors), "wb") as err,
-    ):
-        stdin.write(command.stdin)
-        stdin.seek(0)
-        orphans.become_subreaper()
-        try:
+    with ExitStack() as cleanup:
+        parent_socket, control = socket.socketpair()
+        cleanup.callback(parent_socket.close)
+        parent_socket.setblocking(False)
+        with (
+            control,
+            tempfile.TemporaryFile() as stdin,
+            os.fdopen(_append_only(output), "wb") as out,
+            os.fdopen(_append_only(errors), "wb") as err,
+        ):
+            stdin.write(command.stdin)
+            stdin.seek(0)
+            orphans.become_subreaper()
             process = await asyncio.create_subprocess_exec(
                 *warden_command(command.argv, control.fileno(), largest, command.alone),
                 stdin=stdin,
@@ -115,9 +116,7 @@ async def start(
                 pass_fds=(control.fileno(),),
                 start_new_session=True,
             )
-        except BaseException:
-            parent_socket.close()
-            raise
+        cleanup.pop_all()
     return EngineProcess(mark, errors, process, parent_socket)
 
 
@@ -142,6 +141,24 @@ def warden_command(
     """Return the command that runs `argv` behind a warden, which obeys the descriptor `control`."""
     ours = (sys.executable, "-I", "-S", warden.__file__, str(control), str(GRACE_SECONDS))
     return (*ours, str(largest), str(int(alone)), "--", *argv)
+
+
+def kill_later(process: asyncio.subprocess.Process) -> None:
+    """Kill a warden that does not end in time: its engine may have stopped it."""
+
+    def kill() -> None:
+        with suppress(ProcessLookupError):
+            process.kill()
+
+    asyncio.get_running_loop().call_later(KILLING_SECONDS, kill)
+
+
+async def exit_status(status: int) -> int:
+    """Return the exit status of a program from that of its warden, which may have been killed."""
+    if status >= 0:
+        return status
+    await asyncio.to_thread(orphans.end_orphans)
+    return 128 - status
 
 
 def process_mark(what: int | str, by: int | None = None) -> str:

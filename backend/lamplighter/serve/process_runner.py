@@ -68,7 +68,11 @@ class ProcessRunner:
         pause = FIRST_PAUSE_SECONDS
         while not self.stopping.is_set():
             began = asyncio.get_running_loop().time()
-            status = await self._once(name)
+            try:
+                status = await self._once(name)
+                ended = f"exited ({_describe_status(status)})"
+            except (OSError, RuntimeError) as error:  # no process or thread is available now
+                status, ended = 1, f"could not be started ({error})"
             if self.stopping.is_set():
                 return
             if status == EXIT_UNUSABLE:
@@ -77,7 +81,7 @@ class ProcessRunner:
                 return
             lasted = asyncio.get_running_loop().time() - began
             pause = FIRST_PAUSE_SECONDS if lasted > SETTLED_SECONDS else pause
-            self._report(f"{name} exited ({_describe_status(status)}); restarting it.")
+            self._report(f"{name} {ended}; restarting it.")
             await asyncio.sleep(pause)
             pause = min(MAX_PAUSE_SECONDS, pause * 2)
 

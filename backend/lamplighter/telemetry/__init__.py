@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -24,6 +25,7 @@ Kind = Literal["internal", "server", "client"]
 Value = str | int | float | bool | tuple[str, ...] | None
 
 FLUSH_SECONDS: Final = 2.0
+REPEAT_SECONDS: Final = 60.0
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 EXTRA: Final = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
@@ -91,6 +93,36 @@ class JsonLines(logging.Formatter):
         return json.dumps({name: each for name, each in record_json.items() if each is not None})
 
 
+class Repetitions(logging.Filter):
+    """Shows a warning about the same error once a minute, with the number of those not shown.
+
+    Everything that needs the database reports its failure twice a second while it is unavailable.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._now = now
+        self._shown: dict[str, tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is shown."""
+        errors = (isinstance(each, BaseException) for each in record.args or ())
+        if record.levelno != logging.WARNING or not any(errors):
+            return True
+        line, now = _format_message(record), self._now()
+        at, hidden = self._shown.get(line, (now - REPEAT_SECONDS, 0))
+        if now - at < REPEAT_SECONDS:
+            self._shown[line] = at, hidden + 1
+            return False
+        self._shown = {
+            key: each for key, each in self._shown.items() if now - each[0] < 2 * REPEAT_SECONDS
+        }
+        self._shown[line] = now, 0
+        if hidden:
+            record.msg, record.args = f"{line} ({hidden} more not shown)", ()
+        return True
+
+
 def configure(level: str, form: str = "text") -> None:
     """Log to standard error from `level` on, as text or as JSON; libraries from warning on.
 
@@ -98,6 +130,7 @@ def configure(level: str, form: str = "text") -> None:
     """
     output = logging.StreamHandler(sys.stderr)
     usual = OneLine("%(asctime)s %(levelname)s %(message)s")
+    output.addFilter(Repetitions())
     output.setFormatter(JsonLines() if form == JSON else usual)
     logging.basicConfig(level=logging.WARNING, handlers=[output], force=True)
     logging.getLogger("lamplighter").setLevel(level.upper())

@@ -38,7 +38,7 @@ from lamplighter.domain.text import head_and_tail
 from lamplighter.engines.bounded import ProgramResult, run_bounded
 from lamplighter.engines.probe import network, text
 from lamplighter.engines.probe.facts import CheckOutcome, ProbeAnswer, repeat_passed
-from lamplighter.engines.probe.network import RefusedError
+from lamplighter.engines.probe.network import ExhaustedError, RefusedError
 from lamplighter.engines.probe.protocols.docker import probe_docker
 from lamplighter.engines.probe.protocols.ping import probe_ping
 from lamplighter.engines.probe.protocols.postgres import probe_postgres
@@ -165,6 +165,8 @@ async def probe_command(check: CommandCheck) -> ProbeAnswer:
         output_bytes=OUTPUT_BYTES,
         env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
     )
+    if ended.exhausted:
+        raise ExhaustedError(ended.error)
     if problem := _problem(check, ended):
         return _failure(harmless(problem), ended)
     if check.output is None:
@@ -368,6 +370,7 @@ async def _answer(check: Check) -> ProbeAnswer:
         async with asyncio.timeout(check.timeout):
             return await _PROBES[type(check)](check)
     except Exception as error:  # any failure of a service is a finding and must not stop the probe
+        network.raise_if_exhausted(error)
         target = network.target_of(check)
         return ProbeAnswer(
             ok=False,

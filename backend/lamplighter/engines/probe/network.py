@@ -18,6 +18,7 @@ from lamplighter.domain.services.check import (
     address_problem,
     format_address,
 )
+from lamplighter.engines.bounded import is_exhausted
 from lamplighter.engines.probe.facts import ProbeAnswer
 from lamplighter.engines.probe.text import harmless, seconds
 
@@ -38,6 +39,10 @@ _ERRNO: Final = {
     EHOSTUNREACH: "host unreachable: {target}",
     ENETUNREACH: "network unreachable: {target}",
 }
+
+
+class ExhaustedError(Exception):
+    """This machine lacks processes, files or memory for a check: the service has no result."""
 
 
 class RefusedError(Exception):
@@ -74,6 +79,7 @@ async def resolve_host(
     try:
         entries = await loop.getaddrinfo(host, port, family=family, type=_STREAM)
     except socket.gaierror as error:
+        socket.socket().close()  # without a free descriptor, the resolver reports an unknown name
         again = error.errno == socket.EAI_AGAIN
         raise RefusedError(
             f"host name {'resolution failed' if again else 'not found'}: {host}"
@@ -131,6 +137,15 @@ def error_reason(error: Exception, *, target: str, timeout: float) -> str:
         if words := _reason(each, target):
             return words
     return harmless(f"no answer from {target}: {error or type(error).__name__}")
+
+
+def raise_if_exhausted(error: Exception) -> None:
+    """Raise ExhaustedError if an attempt failed because of this machine."""
+    for each in _chain(error):
+        if isinstance(each, ExhaustedError):
+            raise each
+        if is_exhausted(each):
+            raise ExhaustedError(str(each)) from error
 
 
 def has_answered(error: Exception) -> bool | None:

@@ -346,10 +346,16 @@ async def _run(
                 errors, watch.disk_full = started.last_words(), started.disk_full
                 going = await resume_run(here, engine, going, watch, exit_code)
     except OSError as error:
-        reason = f"The engine failed to start: {error.strerror} ({error.filename})."
+        reason = _start_problem(error)
         ending = SessionEnd(status=Status.FAILED, reason=reason, begun=exit_code is not None)
         return await end_session(here, session, ending)
     return await _close(here, session, watch, exit_code, errors)
+
+
+def _start_problem(error: OSError) -> str:
+    where = f" ({error.filename})" if error.filename else ""
+    why = "too many processes" if isinstance(error, BlockingIOError) else error.strerror
+    return f"The engine failed to start: {why or error}{where}."
 
 
 async def _follow_to_end(

@@ -65,24 +65,34 @@ async def ingest_some(feed: StepQueue, *, now: datetime) -> IngestResult:
     """Ingest the steps that fit one short transaction, and store the position after them.
 
     A kill at any moment therefore loses no step and repeats none: the process that resumes starts
-    at `log_offset` and `log_step`. Other writers can write between two transactions.
+    at `log_offset` and `log_step`. Other writers can write between two transactions. A connection
+    may be lost before it reports the commit: then the next call finds the position stored.
     """
     ingest, result = feed.ingest, IngestResult()
     steps = await feed.ahead()
     if not steps:
         return result
     async with writing(ingest.db):
-        ingest.pace.begin()
-        done = 0
-        while done < len(steps):
-            await _ingest_step(ingest, steps[done], result, now=now)
-            done += 1
-            if ingest.pace.over():
-                break
-        await _keep_place(ingest, steps[done - 1], result, now=now)
+        done, known = feed.unconfirmed
+        if not done or not await _is_stored(ingest, steps[done - 1]):
+            done, known = 0, result
+            ingest.pace.begin()
+            while done < len(steps):
+                await _ingest_step(ingest, steps[done], result, now=now)
+                done += 1
+                if ingest.pace.over():
+                    break
+            await _keep_place(ingest, steps[done - 1], result, now=now)
+            feed.unconfirmed = done, result
     feed.drop(done)
     await ingest.pace.rest()
-    return result
+    return known
+
+
+async def _is_stored(ingest: IngestContext, last: IngestStep) -> bool:
+    """Whether the position after a step was committed, although the connection was lost."""
+    session = await sessions.get(ingest.db, ingest.session.id)
+    return session is not None and (session.log_offset, session.log_step) == last.reached
 
 
 async def _keep_place(

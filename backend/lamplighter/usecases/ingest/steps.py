@@ -12,7 +12,7 @@ from lamplighter.domain.sessions.markers import Marker
 from lamplighter.domain.sessions.transcript import Line, Text, TranscriptItem, UnreadableLine
 from lamplighter.engines import stream
 from lamplighter.usecases.clients import tool_hooks
-from lamplighter.usecases.ingest.context import IngestContext
+from lamplighter.usecases.ingest.context import IngestContext, IngestResult
 
 AHEAD: Final = 500
 NOT_WHOLE: Final = "An incomplete marker was ignored: "
@@ -43,6 +43,8 @@ class StepQueue:
     """The steps of some lines in order, without those that were already ingested.
 
     `reached` is the position of the first step to ingest, like the `reached` of a step.
+    `unconfirmed` is the number of steps in a transaction whose commit was not reported, and its
+    result.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class StepQueue:
         reached: tuple[int, int] | None = None,
     ) -> None:
         self.ingest = ingest
+        self.unconfirmed = 0, IngestResult()
         self._reached = reached or (ingest.session.log_offset, ingest.session.log_step)
         self._lines = deque(lines)
         self._open: Iterator[IngestStep] = iter(())
@@ -74,6 +77,7 @@ class StepQueue:
         """Remove the first steps, which are committed."""
         del self._ahead[:count]
         self._fill()
+        self.unconfirmed = 0, IngestResult()
 
     def _fill(self) -> None:
         self._ahead += itertools.islice(self._open, AHEAD - len(self._ahead))

@@ -6,6 +6,7 @@ from typing import Final
 from lamplighter.domain.services.check import SystemdCheck
 from lamplighter.engines.bounded import run_bounded
 from lamplighter.engines.probe.facts import ProbeAnswer
+from lamplighter.engines.probe.network import ExhaustedError
 from lamplighter.engines.probe.text import harmless, seconds
 
 OUTPUT_BYTES: Final = 8_192
@@ -22,6 +23,8 @@ async def probe_systemd(check: SystemdCheck) -> ProbeAnswer:
         output_bytes=OUTPUT_BYTES,
         env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
     )
+    if ended.exhausted:
+        raise ExhaustedError(ended.error)
     if problem := ended.error or (f"timed out after {seconds(check.timeout)}" * ended.timed_out):
         return ProbeAnswer(ok=False, detail=harmless(problem))
     if ended.exit_code != 0:

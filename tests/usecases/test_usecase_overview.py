@@ -5,9 +5,11 @@ from datetime import timedelta
 import sqlalchemy as sa
 from examples import NOON, believed, said, session
 
-from lamplighter.domain.services.service import Services
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Status
 from lamplighter.repository import Database, writing
+from lamplighter.repository.services import checks
 from lamplighter.repository.store import tables
 from lamplighter.repository.upkeep import statistics
 from lamplighter.usecases.sessions.statistics import RunSpending
@@ -82,3 +84,23 @@ async def test_learned_memories_are_listed_in_pages(db: Database) -> None:
     said_so = [each.memory.observation[-1] for each in [*first.items, *rest.items]]
     assert (said_so, rest.position) == (["2", "1", "0"], None)
     assert (await statistics.page(db, ["faded"], start=NOON, limit=2)).items == []
+
+
+async def test_each_service_has_its_last_days_and_its_active_memories(db: Database) -> None:
+    by = await session(db)
+    for observation in ("Needs the network", "Starts in 9 s"):
+        await believed(db, by, observation=observation, service="Web's")
+    async with writing(db):
+        for name, days, ok in (("Web's", 29, True), ("Web's", 1, False), ("gone", 1, True)):
+            result = CheckResult(service=name, name="http", kind="http", ok=ok, warned=True)
+            for at in (NOON - days * DAY, NOON - 30 * DAY, NOON + DAY):
+                await checks.insert(db, by.id, result, now=at)
+    services = Services((Service(name="new"), Service(name="Web's")))
+
+    new, web = await overview.service_conditions(db, [*services], services, now=NOON)
+
+    assert (new.memories, web.memories) == (0, 2)
+    assert {(day.checks, day.failed, day.warned) for day in new.strip} == {(0, 0, 0)}
+    assert [day.day for day in web.strip] == [day.day for day in new.strip]
+    counted = {day.day: (day.failed, day.warned) for day in web.strip if day.checks}
+    assert counted == {"2025-12-03": (0, 1), "2025-12-31": (1, 0)}

@@ -271,10 +271,7 @@ def _service_out(here: ApiContext, each: ServiceCondition) -> dict[str, Any]:
             for action in service.actions
         ],
         "cooldowns": [_cooldown_out(used) for used in each.used],
-        "strip": [
-            {"day": day, "looks": looks, "failed": failed, "warned": warned}
-            for day, looks, failed, warned in each.strip
-        ],
+        "strip": each.strip,
         "group": service.group,
         "tags": list(service.tags),
         "notify": list(service.notify),

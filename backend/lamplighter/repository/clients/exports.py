@@ -8,12 +8,11 @@ import sqlalchemy as sa
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.sessions.session import Session, Trigger
 from lamplighter.repository.memory.knowledge import ACTIVE_KNOWLEDGE
-from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.sessions.sessions import from_row as session_from
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.statements import equal_to
 from lamplighter.repository.store.tables import memories, sessions
-from lamplighter.repository.store.unreadable import is_readable
+from lamplighter.repository.store.unreadable import from_fields, readable
 
 BATCH_SIZE: Final = 500
 
@@ -28,7 +27,7 @@ async def all_memories(
     query = sa.select(memories).where(*_chosen(project, active=active))
     query = query.order_by(memories.c.id).limit(BATCH_SIZE)
     async for rows in _pages(db, query, memories.c.id):
-        yield [from_row(row) for row in rows if is_readable(row)]
+        yield [from_fields(row) for row in readable(rows)]
 
 
 async def count(db: Database, *, project: str | None = None, active: bool = False) -> int:

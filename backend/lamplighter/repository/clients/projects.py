@@ -11,10 +11,9 @@ from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.sessions.session import Trigger
 from lamplighter.repository.memory.knowledge import ACTIVE_KNOWLEDGE
 from lamplighter.repository.memory.listing import lasts
-from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database, reading
 from lamplighter.repository.store.tables import memories, sessions
-from lamplighter.repository.store.unreadable import fetch_readable
+from lamplighter.repository.store.unreadable import fetch_memories
 
 
 async def procedural(db: Database, project: str, *, limit: int, now: datetime) -> list[Memory]:
@@ -24,7 +23,7 @@ async def procedural(db: Database, project: str, *, limit: int, now: datetime) -
         .where(memories.c.kind == MemoryKind.PROCEDURAL)
         .order_by(memories.c.access_count.desc(), memories.c.updated_at.desc(), memories.c.id)
     )
-    return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
+    return await fetch_memories(db, query, limit)
 
 
 async def of_project(db: Database, project: str, *, limit: int, now: datetime) -> list[Memory]:
@@ -34,7 +33,7 @@ async def of_project(db: Database, project: str, *, limit: int, now: datetime) -
         .where(memories.c.kind == MemoryKind.PROJECT)
         .order_by(memories.c.updated_at.desc(), memories.c.id)
     )
-    return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
+    return await fetch_memories(db, query, limit)
 
 
 async def decisions(
@@ -47,7 +46,7 @@ async def decisions(
         .where(memories.c.updated_at >= start)
         .order_by(memories.c.updated_at.desc(), memories.c.id)
     )
-    return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
+    return await fetch_memories(db, query, limit)
 
 
 async def count_by_kind(db: Database, project: str, *, now: datetime) -> dict[str, int]:

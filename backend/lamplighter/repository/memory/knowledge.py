@@ -10,12 +10,11 @@ from lamplighter.domain.memory.knowledge import MemoryTimeline
 from lamplighter.domain.memory.memory import GLOBAL, Candidate, Category, Memory, MemoryId, Source
 from lamplighter.domain.text import content_hash
 from lamplighter.repository.memory.listing import lasts
-from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Json
 from lamplighter.repository.store.statements import Statement, equal_to
 from lamplighter.repository.store.tables import KNOWLEDGE, memories
-from lamplighter.repository.store.unreadable import fetch_readable, is_readable
+from lamplighter.repository.store.unreadable import fetch_memories, from_fields, readable
 
 AT_MOST: Final = 20
 """The maximum rows of one hash to compare; nearly always their texts are equal."""
@@ -40,7 +39,7 @@ async def find_duplicate(db: Database, candidate: Candidate, *, start: datetime)
         .order_by(memories.c.id.desc())
         .limit(AT_MOST)
     )
-    found = [from_row(row) for row in await db.fetch_all(query) if is_readable(row)]
+    found = [from_fields(row) for row in readable(await db.fetch_all(query))]
     # the text may have been edited in the database, without a new hash
     return next((each for each in found if content_hash(each.observation) == text_hash), None)
 
@@ -94,7 +93,7 @@ async def _fetch_newest(
         .where(*conditions)
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
     )
-    return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
+    return await fetch_memories(db, query, limit)
 
 
 ACTIVE_UNINDEXED: Final = f"+active = 1 AND {KNOWLEDGE}"
@@ -124,9 +123,9 @@ async def newest(
         query = query.where(~_listed().contains(f'"{prefix}', autoescape=True))
     query = query.order_by(memories.c.id.desc())
     found = [
-        from_row(row)
+        each
         for places in _places(project)
-        for row in await fetch_readable(db, query.where(*places).limit, limit)
+        for each in await fetch_memories(db, query.where(*places), limit)
     ]
     return sorted(found, key=lambda each: each.id, reverse=True)[:limit]
 
@@ -151,7 +150,7 @@ async def of_project(db: Database, project: str, *, limit: int) -> list[Memory]:
         .where(memories.c.project == project)
         .order_by(memories.c.id)
     )
-    return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
+    return await fetch_memories(db, query, limit)
 
 
 async def around(db: Database, focus: Memory, *, before: int, after: int) -> MemoryTimeline:
@@ -179,7 +178,7 @@ async def _near(
         .where(memories.c.project == focus.project if focus.session_id is None else of_session)
         .order_by(order)
     )
-    return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
+    return await fetch_memories(db, query, limit)
 
 
 _TOPIC_KEY_HOLDER: Final = Statement(

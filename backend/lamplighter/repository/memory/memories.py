@@ -47,7 +47,7 @@ from lamplighter.repository.store.statements import (
     publisher,
 )
 from lamplighter.repository.store.tables import KNOWLEDGE, memories, memory_views
-from lamplighter.repository.store.unreadable import from_fields, is_readable
+from lamplighter.repository.store.unreadable import from_fields, is_readable, readable
 from lamplighter.repository.store.unreadable import from_row as from_row
 
 _CENTS: Final = 100
@@ -299,7 +299,7 @@ async def by_ids(db: Database, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory
 async def list_by_ids(db: Database, ids: Sequence[int]) -> list[Memory]:
     """Return those of some memories that exist, ordered by ID."""
     rows = await db.fetch_all(_BY_IDS(ids=json.dumps(list(ids))))
-    return [from_fields(row) for row in rows if is_readable(row)]
+    return [from_fields(row) for row in readable(rows)]
 
 
 async def service_name(db: Database, service: str | None, declared: Sequence[str]) -> str | None:

@@ -35,7 +35,7 @@ from lamplighter.repository.store.tables import (
     organizer_runs,
     reader,
 )
-from lamplighter.repository.store.unreadable import is_readable
+from lamplighter.repository.store.unreadable import from_fields, readable
 
 ENTITY: Final = "organizer_run"
 PAGE_ROWS: Final = 1_000
@@ -229,13 +229,13 @@ async def active_knowledge(db: Database) -> AsyncIterator[list[Memory]]:
     query = sa.select(memories).where(*_ACTIVE).order_by(memories.c.id).limit(PAGE_ROWS)
     while rows := await db.fetch_all(query.where(memories.c.id > last)):
         last = rows[-1]["id"]
-        yield [from_row(row) for row in rows if is_readable(row)]
+        yield [from_fields(row) for row in readable(rows)]
 
 
 async def waiting_facts(db: Database) -> list[Memory]:
     """Return the extracted facts that contradict a memory and wait for a review."""
     query = sa.select(memories).where(*_WAITING).order_by(memories.c.id)
-    return [from_row(row) for row in await db.fetch_all(query) if is_readable(row)]
+    return [from_fields(row) for row in readable(await db.fetch_all(query))]
 
 
 async def waiting_episodes(db: Database) -> set[int]:

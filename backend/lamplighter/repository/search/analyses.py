@@ -19,7 +19,7 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InIdList
 from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import analyses, changes, memories
-from lamplighter.repository.store.unreadable import fields_of, from_fields, is_readable
+from lamplighter.repository.store.unreadable import fields_of, from_fields, is_readable, readable
 
 MEMORY: Final = "memory"
 STALE_BATCH_SIZE: Final = 500
@@ -265,7 +265,7 @@ async def find_related(
         .limit(limit)
     )
     found = await db.fetch_all(query)
-    return [_with_analysis(row, lexicon) for row in found if is_readable(row)]
+    return [_with_analysis(row, lexicon) for row in readable(found)]
 
 
 def _with_analysis(row: Any, lexicon: Lexicon) -> tuple[Memory, Analysis | None]:
@@ -379,7 +379,7 @@ async def _add_rows(
         again = _AGAIN(category=category, service=service, ids=json.dumps(sorted(also)))
         newer = {row["id"] for row in rows}  # may have been changed since, too
         rows = [*(row for row in await db.fetch_all(again) if row["id"] not in newer), *rows]
-    rows = [row for row in rows if is_readable(row)]
+    rows = readable(rows)
     _drop(index, also - {row["id"] for row in rows})
     stale = [row for row in rows if not _is_fresh(row, lexicon)]
     fresh = {

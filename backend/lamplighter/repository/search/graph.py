@@ -7,10 +7,9 @@ import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.reach import Reach
-from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import links, memories
-from lamplighter.repository.store.unreadable import fetch_readable
+from lamplighter.repository.store.unreadable import fetch_memories
 
 
 class Link(NamedTuple):
@@ -89,4 +88,4 @@ async def _newest(db: Database, project: str, conditions: Any, limit: int) -> li
         .where(Reach(project).condition(memories.c))
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
     )
-    return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
+    return await fetch_memories(db, query, limit)

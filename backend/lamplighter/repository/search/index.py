@@ -40,8 +40,7 @@ from lamplighter.repository.store.tables import (
     terms,
     unindexed,
 )
-from lamplighter.repository.store.unreadable import from_row as memory_from
-from lamplighter.repository.store.unreadable import is_readable
+from lamplighter.repository.store.unreadable import from_fields, readable
 
 RANKED: Final = 60
 ROUGHLY_RANKED: Final = 200
@@ -385,7 +384,7 @@ async def fetch_rows(db: Database, numbers: Iterable[int]) -> dict[int, IndexedR
 async def _fetch_layer(db: Database, layer: SearchLayer, ids: list[int]) -> Iterable[IndexedRow]:
     if layer is SearchLayer.MEMORY:
         found = await db.fetch_all(_MEMORIES(ids=str(ids)))
-        return [memory_from(row) for row in found if is_readable(row)]
+        return [from_fields(row) for row in readable(found)]
     table, read = _READERS[layer]
     query = sa.select(table).where(table.c.id.in_(ids)).order_by(table.c.id)
     return [read(row) for row in await db.fetch_all(query)]

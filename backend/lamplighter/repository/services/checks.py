@@ -5,12 +5,13 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import sqlalchemy as sa
 
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Status, Trigger
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import stamp
+from lamplighter.repository.store.dialect import InTextList, Json, JsonRows, stamp
 from lamplighter.repository.store.statements import Fetch, Page, Statement, newest_first
 from lamplighter.repository.store.tables import checks, days, reader, sessions
 
@@ -56,7 +57,7 @@ class LatestResult(NamedTuple):
     began_at: datetime
 
 
-class CheckDay(NamedTuple):
+class CheckDay(msgspec.Struct, frozen=True, rename={"checks": "looks"}):
     """One day (YYYY-MM-DD, UTC) of a service: the number of check results and failures."""
 
     day: str
@@ -210,24 +211,23 @@ async def page(
 
 
 _DAYS: Final = Statement(
-    sa.select(days.c.service, days.c.day, days.c.looks, days.c.failed, days.c.warned)
-    .where(days.c.day >= sa.bindparam("first", type_=sa.Text()))
-    .order_by(days.c.service, days.c.day),
+    sa.select(days.c.service, JsonRows(days.c.day, days.c.looks, days.c.failed, days.c.warned))
+    .where(InTextList(days.c.service, sa.bindparam("services", type_=sa.Text)))
+    .where(days.c.day >= sa.bindparam("first", type_=sa.Text))
+    .where(days.c.day <= sa.bindparam("last", type_=sa.Text))
+    .group_by(days.c.service),
     long=True,
     tuples=True,
 )
+"""One row per service: to fetch a row per day takes twice as long."""
 
 
-def days_by_service(first: date) -> Fetch[dict[str, list[CheckDay]]]:
-    """Build the fetch of each service's days from `first` on, oldest first."""
-    return Fetch([_DAYS(first=first.isoformat())], _by_service)
-
-
-def _by_service(found: Sequence[Sequence[Any]]) -> dict[str, list[CheckDay]]:
-    by_service: dict[str, list[CheckDay]] = {}
-    for service, day, looks, failed, warned in found[0]:
-        by_service.setdefault(service, []).append(CheckDay(day, looks, failed, warned))
-    return by_service
+def days_by_service(
+    services: Sequence[str], *, first: date, last: date
+) -> Fetch[dict[str, list[CheckDay]]]:
+    """Build the fetch of the days of some services from `first` to `last`, in any order."""
+    query = _DAYS(services=Json.written(services), first=first.isoformat(), last=last.isoformat())
+    return Fetch([query], lambda found: {name: _read_days(text) for name, text in found[0]})
 
 
 async def prune(db: Database, *, before: datetime) -> int:
@@ -248,4 +248,5 @@ async def _count_in_day(db: Database, result: CheckResult, day: str) -> None:
         await db.execute(sa.insert(days).values(service=result.service, day=day, **more))
 
 
+_read_days: Final = msgspec.json.Decoder(list[CheckDay]).decode
 _check_result: Final = reader(CheckResult)

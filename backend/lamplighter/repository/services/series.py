@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -18,7 +17,7 @@ from lamplighter.domain.services.series import (
     SeriesResolution,
 )
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import UTCDateTime
+from lamplighter.repository.store.dialect import InTextList, Json, UTCDateTime
 from lamplighter.repository.store.statements import Fetch, Statement, fetch_list
 from lamplighter.repository.store.tables import (
     check_aggregates,
@@ -37,11 +36,15 @@ _POINT: Final = ("state", "latency_ms", "status", "attempts", "late_ms", "detail
 _AGGREGATE: Final = tuple(Aggregate.__dataclass_fields__)
 _MEASURED: Final = ("at", "state", "latency_ms", "silent")
 _RESULT: Final = (*_POINT, "kind", "changed_at", "checked_at", "streak", "latencies")
-_MAX_CACHED: Final = 64
 _STATE: Final = sa.select(check_series).where(
     check_series.c.service == sa.bindparam("service"), check_series.c.name == sa.bindparam("name")
 )
 _FIND: Final = Statement(_STATE)
+_OF_SERVICES: Final = Statement(
+    sa.select(check_series).where(
+        InTextList(check_series.c.service, sa.bindparam("services", type_=sa.Text))
+    )
+)
 _INSERT_POINT: Final = Statement(sa.insert(check_points), ("series_id", "at", *_POINT))
 _HAS_POINT: Final = Statement(
     sa.select(check_points.c.series_id, check_points.c.at)
@@ -103,14 +106,9 @@ async def find(db: Database, keys: Sequence[SeriesKey]) -> dict[SeriesKey, Check
 def by_key(services: Sequence[str]) -> Fetch[dict[SeriesKey, CheckSeries]]:
     """Build the fetch of the series of the checks of some services."""
     return Fetch(
-        [_of_services(tuple(services))()],
+        [_OF_SERVICES(services=Json.written(services))],
         lambda found: {(row["service"], row["name"]): series_of(row) for row in found[0]},
     )
-
-
-@lru_cache(_MAX_CACHED)
-def _of_services(services: Sequence[str]) -> Statement:
-    return Statement(sa.select(check_series).where(check_series.c.service.in_(services)))
 
 
 async def create(db: Database, run: CheckRun) -> CheckSeries:

@@ -1,7 +1,7 @@
 """Differences between the two databases in SQL, for statements over many rows."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
@@ -233,6 +233,22 @@ class JsonObject(TwoForms):
         return sa.cast(sa.func.json_build_object(*pairs), sa.Text)
 
 
+class JsonRows(TwoForms):
+    """The rows of a group as a JSON list of objects, each with some columns by name, as text."""
+
+    type = TEXT
+
+    def _sqlite(self, *columns: Any) -> Any:
+        return sa.func.json_group_array(sa.func.json_object(*_named(columns)))
+
+    def _postgres(self, *columns: Any) -> Any:
+        return sa.cast(sa.func.json_agg(sa.func.json_build_object(*_named(columns))), sa.Text)
+
+
+def _named(columns: Iterable[Any]) -> list[Any]:
+    return [each for column in columns for each in (_text(column.name), column)]
+
+
 class JsonFlag(TwoForms):
     """A flag in its JSON form."""
 
@@ -341,6 +357,18 @@ class EachId(TwoForms):
 
     def _postgres(self, ids: Any) -> Any:
         return sa.func.unnest(ids)
+
+
+class EachText(TwoForms):
+    """The texts of a JSON list, each as a row."""
+
+    type = TEXT
+
+    def _sqlite(self, given: Any) -> Any:
+        return sa.func.json_each(given)
+
+    def _postgres(self, given: Any) -> Any:
+        return sa.func.json_array_elements_text(sa.cast(given, sa.JSON))
 
 
 class JsonValue(TwoForms):

@@ -8,7 +8,7 @@ from typing import Final
 from lamplighter.domain.relate import Lexicon, analyze
 from lamplighter.repository import Database, writing
 from lamplighter.repository.search import analyses
-from lamplighter.repository.store.unreadable import is_readable
+from lamplighter.repository.store.unreadable import readable
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ async def catch_up(db: Database, lexicon: Lexicon, *, within: float = WITHIN_SEC
     began, newest, done = time.monotonic(), 0, 0
     while rows := await analyses.list_unanalyzed(db, lexicon, newest=newest, limit=BATCH_SIZE):
         newest = rows[-1]["id"]
-        rows = [row for row in rows if is_readable(row)]
+        rows = readable(rows)
         found = {
             row["id"]: analyze(row["observation"], lexicon, service=row["service"]) for row in rows
         }

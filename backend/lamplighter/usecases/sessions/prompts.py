@@ -188,7 +188,7 @@ async def _offer(
     while selection.longest is None or selection.longest > 0:
         page = await memories.list_eligible(db, selection, limit=PAGE, position=position)
         for row in page.items:
-            if prospect is None and packing.room < 1 and packing.left_out >= MAX_EXCLUDED:
+            if prospect is None and packing.left_out >= MAX_EXCLUDED and packing.room < 1:
                 return  # no further memory would be included or listed
             memory = memories.placed(row, selection.at)
             if memory is None:

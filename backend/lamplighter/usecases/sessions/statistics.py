@@ -31,16 +31,18 @@ class RunStatistics:
 
 def first_day(now: datetime) -> date:
     """Return the first day of the statistics: of the last days, or of this month."""
-    return min(now.date() - timedelta(days=DAYS - 1), now.date().replace(day=1))
+    return min(last_days(now)[0], now.date().replace(day=1))
+
+
+def last_days(now: datetime) -> list[date]:
+    """Return the last days, oldest first."""
+    return [now.date() - timedelta(days=back) for back in reversed(range(DAYS))]
 
 
 def summarize_runs(runs: Sequence[DayRuns], *, now: datetime) -> RunStatistics:
     """Sum up sessions by day and tier, by tier and status, and the spending of day and month."""
     today = now.date()
-    first = today - timedelta(days=DAYS - 1)
-    days: dict[date, dict[int, int]] = {
-        first + timedelta(days=each): dict.fromkeys(TIERS, 0) for each in range(DAYS)
-    }
+    days = {day: dict.fromkeys(TIERS, 0) for day in last_days(now)}
     ended: dict[int, dict[Status, int]] = {tier: {} for tier in TIERS}
     for each in runs:
         if each.day not in days or each.tier not in ended:

@@ -29,7 +29,12 @@ from lamplighter.repository.store.database import home_of
 from lamplighter.repository.store.statements import Fetch
 from lamplighter.repository.upkeep import leases, statistics
 from lamplighter.repository.upkeep.statistics import Activity
-from lamplighter.usecases.sessions.statistics import DAYS, RunStatistics, first_day, summarize_runs
+from lamplighter.usecases.sessions.statistics import (
+    RunStatistics,
+    first_day,
+    last_days,
+    summarize_runs,
+)
 
 MAX_CHANGES: Final = 5
 MAX_OUTCOMES: Final = 3
@@ -206,19 +211,15 @@ async def service_conditions(
 def _condition_fetches(
     some: Sequence[Service], services: Services, now: datetime
 ) -> list[Fetch[Any]]:
-    names = [each.name for each in some]
+    names, days = [each.name for each in some], last_days(now)
     return [
         facets.count_active(names),
-        checks.days_by_service(_first_of_strip(now)),
+        checks.days_by_service(names, first=days[0], last=days[-1]),
         checks.latest([(each.name, check.name) for each in some for check in each.checks]),
         series.by_key([each.name for each in services.with_needs(some)]),
         pauses.covering_fetch(now),
         cooldowns.spent_fetch(now),
     ]
-
-
-def _first_of_strip(now: datetime) -> date:
-    return now.date() - timedelta(days=DAYS - 1)
 
 
 def _conditions(
@@ -227,8 +228,7 @@ def _conditions(
     """Build the status of some services from the results of `_condition_fetches`."""
     counts, strips, latest, scheduled, paused, uses = fetched
     used = statuses_of([each.name for each in some], uses, now=now)
-    first = _first_of_strip(now)
-    days = [(first + timedelta(days=number)).isoformat() for number in range(DAYS)]
+    days = {day: CheckDay(day) for day in map(date.isoformat, last_days(now))}
     silenced = silences_of(services.with_needs(some), paused, at=now)
     failing = [each for each in scheduled.values() if each.failing]
     silent = with_expected_failures(services, silenced, failing, is_own=_is_own_fault, at=now)
@@ -248,8 +248,8 @@ def _conditions(
                 latest=results,
                 changed_at=_state_since(own),
                 used=used[name],
-                strip=_strip(strips.get(name, ()), days),
-                memories=counts.get(name, 0),
+                strip=tuple((days | {each.day: each for each in strips.get(name, ())}).values()),
+                memories=counts[name],
                 silence=silent.get(name),
             )
         )
@@ -305,10 +305,3 @@ def _state(results: Mapping[str, CheckResult]) -> ServiceState:
         if any(result.warned for result in results.values())
         else ServiceState.OK
     )
-
-
-def _strip(found: Sequence[CheckDay], wanted: Sequence[str]) -> tuple[CheckDay, ...]:
-    if len(found) == len(wanted) and found[0].day == wanted[0] and found[-1].day == wanted[-1]:
-        return tuple(found)
-    by_day = {each.day: each for each in found}
-    return tuple(by_day.get(day) or CheckDay(day) for day in wanted)

@@ -7,24 +7,24 @@ import sqlalchemy as sa
 
 from lamplighter.domain.access.access import Device
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Rows
 from lamplighter.repository.store.tables import devices, reader
 
 
 async def insert(db: Database, *, now: datetime, **values: Any) -> Device:
     """Store a device; an earlier device with the same endpoint is replaced."""
     await db.execute(sa.delete(devices).where(devices.c.endpoint == values["endpoint"]))
-    statement = sa.insert(devices).values(**values, created_at=now, problem="").returning(devices)
-    return _device(await db.fetch_one(statement))
+    return await _rows.store(db, **values, created_at=now, problem="")
 
 
 async def list_all(db: Database) -> list[Device]:
     """Return all devices, in the order of their subscription."""
-    return [_device(row) for row in await db.fetch_all(sa.select(devices).order_by(devices.c.id))]
+    return await _rows.oldest(db)
 
 
 async def get(db: Database, device_id: int) -> Device | None:
     """Return one device."""
-    return await db.fetch_first(sa.select(devices).where(devices.c.id == device_id), _device)
+    return await _rows.get(db, device_id)
 
 
 async def update(db: Database, device_id: int, **values: Any) -> None:
@@ -37,4 +37,4 @@ async def remove(db: Database, device_id: int) -> None:
     await db.execute(sa.delete(devices).where(devices.c.id == device_id))
 
 
-_device: Final = reader(Device)
+_rows: Final = Rows(devices, reader(Device))

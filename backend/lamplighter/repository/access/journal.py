@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER
 from lamplighter.repository.store.statements import Page, Statement, newest_first, prepare_insert
-from lamplighter.repository.store.tables import acts, history, links
+from lamplighter.repository.store.tables import acts, history, links, reader
 
 UNDO: Final = "undo"
 OPERATOR: Final = "operator"
@@ -170,5 +170,4 @@ def _query() -> Any:
     return sa.select(acts, undone.scalar_subquery().label("undone_by"))
 
 
-def _entry(row: Any) -> JournalEntry:
-    return JournalEntry(**dict(row))
+_entry: Final = reader(JournalEntry)

@@ -10,7 +10,7 @@ from lamplighter.domain.access.access import Login
 from lamplighter.domain.change import ChangeOp
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Rows, Statement, has_row, update_rows
 from lamplighter.repository.store.tables import codes, devices, logins, reader
 
 ENTITY: Final = "login"
@@ -21,24 +21,15 @@ async def insert(
     db: Database, secret_hash: str, agent: str, *, expires_at: datetime, now: datetime
 ) -> Login:
     """Store a login."""
-    statement = (
-        sa.insert(logins)
-        .values(
-            secret_hash=secret_hash,
-            agent=agent,
-            created_at=now,
-            seen_at=now,
-            expires_at=expires_at,
-        )
-        .returning(logins)
+    return await _rows.store(
+        db, secret_hash=secret_hash, agent=agent, created_at=now, seen_at=now, expires_at=expires_at
     )
-    return _login(await db.fetch_one(statement))
 
 
 async def get_with_hash(db: Database, login_id: int) -> tuple[Login, str] | None:
     """Return a login and the hash of its secret."""
     row = await db.fetch_one(_BY_ID(login=login_id))
-    return None if row is None else (_login(row), row["secret_hash"])
+    return None if row is None else (_rows.read(row), row["secret_hash"])
 
 
 async def list_active(db: Database, *, now: datetime) -> list[Login]:
@@ -48,24 +39,18 @@ async def list_active(db: Database, *, now: datetime) -> list[Login]:
         .where(logins.c.ended_at.is_(None), logins.c.expires_at > now)
         .order_by(logins.c.seen_at.desc(), logins.c.id.desc())
     )
-    return [_login(row) for row in await db.fetch_all(query)]
+    return await _rows.fetch(db, query)
 
 
 async def any_active(db: Database, *, now: datetime) -> bool:
     """Whether a person is logged in."""
-    query = sa.select(logins.c.id).where(logins.c.ended_at.is_(None), logins.c.expires_at > now)
-    return await db.fetch_val(query.limit(1)) is not None
+    return await has_row(db, logins.c.ended_at.is_(None), logins.c.expires_at > now)
 
 
 async def end(db: Database, login_id: int, *, now: datetime) -> None:
     """End a login, and remove the devices that were subscribed under it."""
-    statement = (
-        sa.update(logins)
-        .where(logins.c.id == login_id)
-        .where(logins.c.ended_at.is_(None))
-        .values(ended_at=now)
-    )
-    if await db.execute(statement):
+    own = logins.c.id == login_id
+    if await update_rows(db, logins, own, logins.c.ended_at.is_(None), ended_at=now):
         await changes.append(db, ENTITY, login_id, ChangeOp.DELETED, now=now)
     await db.execute(sa.delete(devices).where(devices.c.login_id == login_id))
 
@@ -85,37 +70,23 @@ async def insert_code(
 
 async def expire_codes(db: Database, *, now: datetime) -> None:
     """Expire all unused codes now."""
-    statement = (
-        sa.update(codes)
-        .where(codes.c.used_at.is_(None))
-        .where(codes.c.expires_at > now)
-        .values(expires_at=now)
+    await update_rows(
+        db, codes, codes.c.used_at.is_(None), codes.c.expires_at > now, expires_at=now
     )
-    await db.execute(statement)
 
 
 async def is_usable(db: Database, secret_hash: str, *, now: datetime) -> bool:
     """Whether a code exists that is neither used nor expired."""
-    query = (
-        sa.select(codes.c.id)
-        .where(codes.c.secret_hash == secret_hash)
-        .where(codes.c.used_at.is_(None))
-        .where(codes.c.expires_at > now)
+    return await has_row(
+        db, codes.c.secret_hash == secret_hash, codes.c.used_at.is_(None), codes.c.expires_at > now
     )
-    return await db.fetch_one(query) is not None
 
 
 async def use_code(db: Database, secret_hash: str, *, now: datetime) -> bool:
     """Use a one-time code; return False if the code is unknown, used or expired."""
-    statement = (
-        sa.update(codes)
-        .where(codes.c.secret_hash == secret_hash)
-        .where(codes.c.used_at.is_(None))
-        .where(codes.c.expires_at > now)
-        .values(used_at=now)
-        .returning(codes.c.id)
-    )
-    return await db.fetch_one(statement) is not None
+    usable = (codes.c.used_at.is_(None), codes.c.expires_at > now)
+    own = codes.c.secret_hash == secret_hash
+    return bool(await update_rows(db, codes, own, *usable, used_at=now))
 
 
-_login: Final = reader(Login)
+_rows: Final = Rows(logins, reader(Login))

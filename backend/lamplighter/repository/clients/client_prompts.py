@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import text_contains
-from lamplighter.repository.store.statements import equal_to
+from lamplighter.repository.store.statements import Rows, equal_to, update_rows
 from lamplighter.repository.store.tables import client_prompts, reader
 
 MAX_KEYWORDS: Final = 8
@@ -21,23 +21,20 @@ async def insert(
     db: Database, session_id: int, project: str, content: str, *, now: datetime
 ) -> ClientPrompt:
     """Store a prompt."""
-    statement = (
-        sa.insert(client_prompts)
-        .values(session_id=session_id, project=project, content=content, created_at=now)
-        .returning(client_prompts)
+    return await _rows.store(
+        db, session_id=session_id, project=project, content=content, created_at=now
     )
-    return _prompt(await db.fetch_one(statement))
 
 
 async def get(db: Database, prompt_id: int) -> ClientPrompt | None:
     """Return one prompt, including a withdrawn one."""
-    return await db.fetch_first(sa.select(client_prompts).where(_COLUMNS.id == prompt_id), _prompt)
+    return await _rows.get(db, prompt_id)
 
 
 async def of_session(db: Database, session_id: int) -> list[ClientPrompt]:
     """Return the prompts of a session that are not withdrawn, oldest first."""
-    query = _of_project(None).where(_COLUMNS.session_id == session_id).order_by(_COLUMNS.id)
-    return [_prompt(row) for row in await db.fetch_all(query)]
+    own = _COLUMNS.session_id == session_id
+    return await _rows.oldest(db, _NOT_WITHDRAWN, own)
 
 
 async def all_of_session(db: Database, session_id: int) -> set[tuple[str, datetime]]:
@@ -50,15 +47,13 @@ async def all_of_session(db: Database, session_id: int) -> set[tuple[str, dateti
 
 async def withdraw(db: Database, prompt_id: int, *, now: datetime) -> None:
     """Withdraw a prompt: contexts no longer include it."""
-    await db.execute(
-        sa.update(client_prompts).where(_COLUMNS.id == prompt_id).values(deleted_at=now)
-    )
+    await update_rows(db, client_prompts, _COLUMNS.id == prompt_id, deleted_at=now)
 
 
 async def restore(db: Database, prompt_id: int) -> ClientPrompt | None:
     """Restore a withdrawn prompt; return None if the prompt has been permanently deleted since."""
     statement = sa.update(client_prompts).where(_COLUMNS.id == prompt_id).values(deleted_at=None)
-    return await db.fetch_first(statement.returning(client_prompts), _prompt)
+    return await db.fetch_first(statement.returning(client_prompts), _rows.read)
 
 
 async def delete(db: Database, prompt_id: int) -> None:
@@ -68,8 +63,8 @@ async def delete(db: Database, prompt_id: int) -> None:
 
 async def newest(db: Database, project: str | None, *, limit: int) -> list[ClientPrompt]:
     """Return the newest prompts of one project or of all projects, newest first."""
-    query = _of_project(project).order_by(_COLUMNS.id.desc()).limit(limit)
-    return [_prompt(row) for row in await db.fetch_all(query)]
+    chosen = equal_to(_COLUMNS, project=project)
+    return await _rows.newest(db, _NOT_WITHDRAWN, *chosen, limit=limit)
 
 
 async def matching(
@@ -78,9 +73,12 @@ async def matching(
     """Return the prompts that contain any of `words`, those with the most matches first."""
     held = [text_contains(_COLUMNS.content, word) for word in words[:MAX_KEYWORDS]]
     score = sum((sa.case((each, 1), else_=0) for each in held), sa.literal(0))
-    query = _of_project(project).where(sa.or_(sa.false(), *held))
-    rows = await db.fetch_all(query.order_by(score.desc(), _COLUMNS.id.desc()).limit(limit))
-    return [_prompt(row) for row in rows]
+    query = (
+        sa.select(client_prompts)
+        .where(_NOT_WITHDRAWN, *equal_to(_COLUMNS, project=project), sa.or_(sa.false(), *held))
+        .order_by(score.desc(), _COLUMNS.id.desc())
+    )
+    return await _rows.fetch(db, query.limit(limit))
 
 
 async def count(db: Database, project: str | None) -> int:
@@ -91,18 +89,7 @@ async def count(db: Database, project: str | None) -> int:
 
 async def move(db: Database, old: str, new: str) -> int:
     """Move the prompts of one project to another project, and return their number."""
-    statement = (
-        sa.update(client_prompts)
-        .where(_COLUMNS.project == old)
-        .values(project=new)
-        .returning(_COLUMNS.id)
-    )
-    return len(await db.fetch_all(statement))
+    return await update_rows(db, client_prompts, _COLUMNS.project == old, project=new)
 
 
-def _of_project(project: str | None) -> Any:
-    own = equal_to(_COLUMNS, project=project)
-    return sa.select(client_prompts).where(_NOT_WITHDRAWN, *own)
-
-
-_prompt: Final = reader(ClientPrompt)
+_rows: Final = Rows(client_prompts, reader(ClientPrompt))

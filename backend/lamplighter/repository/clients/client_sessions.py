@@ -12,7 +12,7 @@ from lamplighter.repository.feed import indexing
 from lamplighter.repository.sessions.sessions import from_row, publish, session_rows
 from lamplighter.repository.store import database
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import Statement, equal_to
+from lamplighter.repository.store.statements import Statement, count_by, equal_to
 from lamplighter.repository.store.tables import KNOWLEDGE, client_prompts, memories, sessions
 
 ENGINE: Final = "client"
@@ -45,15 +45,12 @@ async def by_external_id(
 
 async def by_agent(db: Database, external_id: str, agent: str | None) -> Session | None:
     """Return the newest session with an external ID of an agent, or of no agent for None."""
-    query = (
-        sa.select(sessions)
-        .where(sessions.c.external_id == external_id)
-        .where(sessions.c.agent.is_not_distinct_from(agent))
-        .where(_OF_CLIENTS)
-        .order_by(sessions.c.id.desc())
-        .limit(1)
+    return await session_rows.last(
+        db,
+        sessions.c.external_id == external_id,
+        sessions.c.agent.is_not_distinct_from(agent),
+        _OF_CLIENTS,
     )
-    return await db.fetch_first(query, from_row)
 
 
 async def insert(
@@ -100,36 +97,22 @@ async def end(
         values["summary"] = summary
     if messages:
         values["messages"] = messages
-    statement = (
-        sa.update(sessions)
-        .where(sessions.c.id == session_id)
-        .values(**values, version=sessions.c.version + 1)
-        .returning(sessions)
-    )
-    session = from_row(await db.fetch_one(statement))
+    [session] = await session_rows.update(db, [sessions.c.id == session_id], values, now=now)
     await indexing.index_changed_session(db, session)
-    await publish(db, session, ChangeOp.UPDATED, now=now)
     return session
 
 
 async def recent(db: Database, project: str, *, limit: int) -> list[Session]:
     """Return the newest sessions of a project that have a summary, newest first."""
-    query = (
-        sa.select(sessions)
-        .where(sessions.c.project == project)
-        .where(_OF_CLIENTS)
-        .where(sessions.c.summary != "")
-        .order_by(sessions.c.id.desc())
-        .limit(limit)
+    return await session_rows.newest(
+        db, sessions.c.project == project, _OF_CLIENTS, sessions.c.summary != "", limit=limit
     )
-    return [from_row(row) for row in await db.fetch_all(query)]
 
 
 async def newest(db: Database, project: str | None, *, limit: int) -> list[Session]:
     """Return the newest client sessions of one project or of all projects, newest first."""
-    query = sa.select(sessions).where(_OF_CLIENTS, *equal_to(sessions.c, project=project))
-    rows = await db.fetch_all(query.order_by(sessions.c.id.desc()).limit(limit))
-    return [from_row(row) for row in rows]
+    chosen = equal_to(sessions.c, project=project)
+    return await session_rows.newest(db, _OF_CLIENTS, *chosen, limit=limit)
 
 
 async def external_ids(db: Database, ids: Sequence[int]) -> dict[int, str]:
@@ -146,16 +129,8 @@ async def external_ids(db: Database, ids: Sequence[int]) -> dict[int, str]:
 
 async def count_knowledge(db: Database, ids: Sequence[int]) -> dict[int, int]:
     """Return the number of active knowledge memories of each of some sessions."""
-    if not ids:
-        return {}
-    query = (
-        sa.select(memories.c.session_id, sa.func.count().label("count"))
-        .where(_SESSION.in_(ids))
-        .where(memories.c.active == 1)
-        .where(sa.text(KNOWLEDGE))
-        .group_by(memories.c.session_id)
-    )
-    return {row["session_id"]: row["count"] for row in await db.fetch_all(query)}
+    chosen = (_SESSION.in_(ids), memories.c.active == 1, sa.text(KNOWLEDGE))
+    return await count_by(db, memories.c.session_id, *chosen) if ids else {}
 
 
 async def list_inactive(db: Database, *, cutoff: datetime, limit: int) -> list[int]:

@@ -98,17 +98,14 @@ async def newest(
     db: Database, project: str, agent: str | None, *, token_id: int | None
 ) -> Session | None:
     """Return the newest open session in a project for an agent and a token; both may be None."""
-    query = (
-        sa.select(sessions)
-        .where(sessions.c.project == project)
-        .where(sessions.c.agent.is_not_distinct_from(agent))
-        .where(sessions.c.token_id.is_not_distinct_from(token_id))
-        .where(sessions.c.trigger == Trigger.CLIENT)
-        .where(sessions.c.status == Status.RUNNING)
-        .order_by(sessions.c.id.desc())
-        .limit(1)
+    return await session_rows.last(
+        db,
+        sessions.c.project == project,
+        sessions.c.agent.is_not_distinct_from(agent),
+        sessions.c.token_id.is_not_distinct_from(token_id),
+        sessions.c.trigger == Trigger.CLIENT,
+        sessions.c.status == Status.RUNNING,
     )
-    return await db.fetch_first(query, from_row)
 
 
 async def set_summary(db: Database, session_id: int, summary: str, *, now: datetime) -> Session:

@@ -12,6 +12,7 @@ from lamplighter.domain.sessions.session import Trigger
 from lamplighter.repository.memory.knowledge import ACTIVE_KNOWLEDGE
 from lamplighter.repository.memory.listing import lasts
 from lamplighter.repository.store.database import Database, reading
+from lamplighter.repository.store.statements import count_by
 from lamplighter.repository.store.tables import memories, sessions
 from lamplighter.repository.store.unreadable import fetch_memories
 
@@ -51,15 +52,8 @@ async def decisions(
 
 async def count_by_kind(db: Database, project: str, *, now: datetime) -> dict[str, int]:
     """Count the active memories of a project and the global memories, by kind."""
-    query = (
-        sa.select(memories.c.kind, sa.func.count().label("number"))
-        .where(memories.c.active == 1)
-        .where(lasts(now))
-        .where(Reach(project).condition(memories.c))
-        .group_by(memories.c.kind)
-        .order_by(memories.c.kind)
-    )
-    return {row["kind"]: row["number"] for row in await db.fetch_all(query)}
+    reach = Reach(project).condition(memories.c)
+    return await count_by(db, memories.c.kind, memories.c.active == 1, lasts(now), reach)
 
 
 async def count_ended_sessions(db: Database, project: str) -> int:
@@ -83,24 +77,17 @@ def _eligible(project: str, now: datetime) -> Any:
 
 async def count_by_category(db: Database, project: str) -> dict[str, int]:
     """Return the number of active memories of a project by category, the highest first."""
-    count = sa.func.count().label("count")
-    query = (
-        sa.select(memories.c.category, count)
-        .where(memories.c.active == 1)
-        .where(memories.c.project == project)
-        .group_by(memories.c.category)
-        .order_by(count.desc(), memories.c.category)
-    )
-    return {row["category"]: row["count"] for row in await db.fetch_all(query)}
+    own = (memories.c.active == 1) & (memories.c.project == project)
+    return await _count_by(db, memories.c.category, own)
 
 
 async def stats(db: Database) -> KnowledgeStats:
     """Count active knowledge by category and project, and client sessions."""
     async with reading(db):
-        by_category = await _count_by(db, memories.c.category, memories, sa.text(ACTIVE_KNOWLEDGE))
-        by_project = await _count_by(db, memories.c.project, memories, sa.text(ACTIVE_KNOWLEDGE))
+        by_category = await _count_by(db, memories.c.category, sa.text(ACTIVE_KNOWLEDGE))
+        by_project = await _count_by(db, memories.c.project, sa.text(ACTIVE_KNOWLEDGE))
         of_clients = sessions.c.trigger == Trigger.CLIENT
-        opened = await _count_by(db, sessions.c.project, sessions, of_clients)
+        opened = await _count_by(db, sessions.c.project, of_clients)
     return KnowledgeStats(
         sessions=sum(opened.values()),
         observations=sum(by_project.values()),
@@ -110,10 +97,7 @@ async def stats(db: Database) -> KnowledgeStats:
     )
 
 
-async def _count_by(
-    db: Database, column: sa.Column[str], table: sa.Table, where: Any
-) -> dict[str, int]:
-    count = sa.func.count().label("count")
-    query = sa.select(column, count).select_from(table).where(where)
-    rows = await db.fetch_all(query.group_by(column).order_by(count.desc(), column))
-    return {row[column.name]: row["count"] for row in rows}
+async def _count_by(db: Database, column: sa.Column[str], where: Any) -> dict[str, int]:
+    """Return the number of rows by the value of a column, the highest first."""
+    counts = await count_by(db, column, where)
+    return dict(sorted(counts.items(), key=lambda each: -each[1]))

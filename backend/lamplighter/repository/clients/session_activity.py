@@ -9,8 +9,9 @@ import sqlalchemy as sa
 from lamplighter.domain.clients.activity import ActivityKind, ActivityReport, SessionActivity
 from lamplighter.domain.memory.memory import Category, Source
 from lamplighter.domain.sessions.session import Session, Trigger
-from lamplighter.repository.sessions.sessions import from_row
+from lamplighter.repository.sessions.sessions import session_rows
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Rows, has_row, update_rows
 from lamplighter.repository.store.tables import memories, reader, session_activity, sessions
 
 MAX_ROWS: Final = 200
@@ -21,34 +22,23 @@ _COLUMNS: Final = session_activity.c
 
 async def record(db: Database, session_id: int, report: ActivityReport, *, now: datetime) -> None:
     """Insert or update a row; call it within `writing`."""
-    held = sa.select(session_activity).where(*_of(session_id, report))
-    if await db.fetch_one(held) is not None:
+    own = _of(session_id, report)
+    if await has_row(db, *own):
         changes = {"text": report.text, "done": report.done}
         values = {name: value for name, value in changes.items() if value not in ("", None)}
-        statement = sa.update(session_activity).where(*_of(session_id, report))
-        await db.execute(statement.values(**values, updated_at=now))
+        await update_rows(db, session_activity, *own, **values, updated_at=now)
         return
-    if not report.text or await _count(db, session_id) >= MAX_ROWS:
-        return
-    await db.execute(
-        sa.insert(session_activity).values(
-            session_id=session_id,
-            kind=report.kind,
-            key=report.key,
-            text=report.text,
-            done=bool(report.done),
-            updated_at=now,
-        )
-    )
+    count = await db.count_rows(session_activity, _COLUMNS.session_id == session_id)
+    if report.text and count < MAX_ROWS:
+        values = {"kind": report.kind, "key": report.key, "text": report.text}
+        statement = sa.insert(session_activity).values(session_id=session_id, **values)
+        await db.execute(statement.values(done=bool(report.done), updated_at=now))
 
 
 async def delete_kind(db: Database, session_id: int, kind: ActivityKind) -> None:
     """Remove the rows of one kind: a client replaces its list as a whole."""
-    await db.execute(
-        sa.delete(session_activity)
-        .where(_COLUMNS.session_id == session_id)
-        .where(_COLUMNS.kind == kind)
-    )
+    own = (_COLUMNS.session_id == session_id, _COLUMNS.kind == kind)
+    await db.execute(sa.delete(session_activity).where(*own))
 
 
 async def of_sessions(db: Database, ids: Sequence[int]) -> list[SessionActivity]:
@@ -58,7 +48,7 @@ async def of_sessions(db: Database, ids: Sequence[int]) -> list[SessionActivity]
         .where(_COLUMNS.session_id.in_(ids))
         .order_by(_COLUMNS.updated_at.desc(), _COLUMNS.id.desc())
     )
-    return [_activity(row) for row in await db.fetch_all(query)]
+    return await _rows.fetch(db, query)
 
 
 async def decisions_of(db: Database, ids: Sequence[int]) -> list[tuple[int, str]]:
@@ -80,22 +70,19 @@ async def latest_sessions(
     db: Database, project: str, *, without: int | None, limit: int
 ) -> list[Session]:
     """Return the newest interactive sessions of one project, newest first."""
-    query = (
-        sa.select(sessions)
-        .where(sessions.c.project == project)
-        .where(sessions.c.trigger == Trigger.CLIENT)
-        .where(sessions.c.directory.is_not(None))
-        .where(sessions.c.id != (without or 0))
-        .order_by(sessions.c.id.desc())
-        .limit(limit)
+    return await session_rows.newest(
+        db,
+        sessions.c.project == project,
+        sessions.c.trigger == Trigger.CLIENT,
+        sessions.c.directory.is_not(None),
+        sessions.c.id != (without or 0),
+        limit=limit,
     )
-    return [from_row(row) for row in await db.fetch_all(query)]
 
 
 async def has(db: Database, session_id: int, kind: ActivityKind, key: str) -> bool:
     """Whether a session has a row of this kind and key."""
-    query = sa.select(_COLUMNS.id).where(*_of(session_id, ActivityReport(kind, key, "")))
-    return await db.fetch_one(query) is not None
+    return await has_row(db, *_of(session_id, ActivityReport(kind, key, "")))
 
 
 def _of(session_id: int, report: ActivityReport) -> tuple[Any, ...]:
@@ -106,8 +93,4 @@ def _of(session_id: int, report: ActivityReport) -> tuple[Any, ...]:
     )
 
 
-async def _count(db: Database, session_id: int) -> int:
-    return await db.count_rows(session_activity, _COLUMNS.session_id == session_id)
-
-
-_activity: Final = reader(SessionActivity)
+_rows: Final = Rows(session_activity, reader(SessionActivity))

@@ -9,7 +9,13 @@ import sqlalchemy as sa
 from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.domain.clients.handover import MAX_MESSAGES, USER, blank_key, repeats_prompt
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import prepare_insert
+from lamplighter.repository.store.statements import (
+    equal_to,
+    has_row,
+    prepare_insert,
+    update_rows,
+    values_of,
+)
 from lamplighter.repository.store.tables import client_prompts, transcript_messages
 
 _ROW = transcript_messages.c
@@ -30,8 +36,7 @@ async def keep(
     At most 1,000 messages are stored per session. A deleted prompt is stored as deleted, without
     its text if the deletion was permanent. Call it within `writing`.
     """
-    query = sa.select(_ROW.key).where(_ROW.session_id == session_id)
-    stored_keys = {row["key"] for row in await db.fetch_all(query)}
+    stored_keys = set(await values_of(db, _ROW.key, _ROW.session_id == session_id))
     fresh = {key: (role, text) for key, role, text in messages if key not in stored_keys}
     texts = {text for role, text in fresh.values() if role == USER}
     withdrawn = await withdrawn_texts(db, session_id, texts) if texts else set()
@@ -65,19 +70,18 @@ async def blank(db: Database, prompt: ClientPrompt, *, now: datetime) -> None:
     """
     await _set(db, await _repeating(db, prompt), text="", deleted_at=now)
     about = {"session_id": prompt.session_id, "key": blank_key(prompt.content)}
-    query = sa.select(_ROW.id).where(*(_ROW[name] == value for name, value in about.items()))
-    if await db.fetch_val(query) is None:
+    if not await has_row(db, *equal_to(_ROW, **about)):
         mark = {**about, "role": USER, "text": "", "created_at": now, "deleted_at": now}
         await db.run_many(_INSERT, [mark])
 
 
 async def withdrawn_texts(db: Database, session_id: int, texts: Collection[str]) -> set[str]:
     """Return the texts of user messages that repeat a withdrawn or deleted prompt."""
-    prompts = await _withdrawn_prompts(db, session_id)
-    query = sa.select(_ROW.key).where(
-        _ROW.session_id == session_id, _ROW.key.startswith(blank_key("").partition(":")[0])
-    )
-    blanked = {row["key"] for row in await db.fetch_all(query)}
+    columns = client_prompts.c
+    own = (columns.session_id == session_id, columns.deleted_at.is_not(None))
+    prompts = await values_of(db, columns.content, *own)
+    is_mark = _ROW.key.startswith(blank_key("").partition(":")[0])
+    blanked = await values_of(db, _ROW.key, _ROW.session_id == session_id, is_mark)
     return {
         text
         for text in texts
@@ -86,7 +90,7 @@ async def withdrawn_texts(db: Database, session_id: int, texts: Collection[str])
 
 
 async def _set(db: Database, ids: Collection[int], **values: Any) -> None:
-    await db.execute(sa.update(transcript_messages).where(_ROW.id.in_(ids)).values(**values))
+    await update_rows(db, transcript_messages, _ROW.id.in_(ids), **values)
 
 
 async def _repeating(db: Database, prompt: ClientPrompt) -> list[int]:
@@ -95,13 +99,6 @@ async def _repeating(db: Database, prompt: ClientPrompt) -> list[int]:
     )
     found = await db.fetch_all(query.order_by(_ROW.id))
     return [row["id"] for row in found if repeats_prompt(row["text"], prompt.content)]
-
-
-async def _withdrawn_prompts(db: Database, session_id: int) -> list[str]:
-    query = sa.select(client_prompts.c.content).where(
-        client_prompts.c.session_id == session_id, client_prompts.c.deleted_at.is_not(None)
-    )
-    return [row["content"] for row in await db.fetch_all(query.order_by(client_prompts.c.id))]
 
 
 async def prune(db: Database, *, before: datetime) -> int:

@@ -21,7 +21,7 @@ from lamplighter.repository.graph import rows
 from lamplighter.repository.graph.rows import entity_of
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InIdList
-from lamplighter.repository.store.statements import Page, Statement, equal_to, newest_first
+from lamplighter.repository.store.statements import Page, Statement, equal_to
 from lamplighter.repository.store.tables import aliases, entities, relationships
 
 MAX_MERGES = 100
@@ -72,8 +72,7 @@ def is_current(columns: Any) -> list[Any]:
 
 async def get(db: Database, number: int, reach: Reach | None = None) -> Entity | None:
     """Return one entity within reach."""
-    query = sa.select(entities).where(entities.c.id == number, *within(reach, entities.c))
-    return await db.fetch_first(query, entity_of)
+    return await rows.entity_rows.one(db, entities.c.id == number, *within(reach, entities.c))
 
 
 async def by_ids(db: Database, ids: Collection[int]) -> dict[int, Entity]:
@@ -86,8 +85,7 @@ async def page(
     db: Database, selection: EntityFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Entity]:
     """Return one page of entities, the newest first."""
-    query = sa.select(entities).where(*_conditions(selection))
-    return await newest_first(db, query, entities.c.id, entity_of, limit=limit, position=position)
+    return await rows.entity_rows.page(db, *_conditions(selection), limit=limit, position=position)
 
 
 async def count(db: Database, selection: EntityFilter) -> int:

@@ -1,6 +1,6 @@
 """The position of the graph in the change feed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 import sqlalchemy as sa
@@ -43,11 +43,7 @@ async def get(db: Database) -> GraphPosition:
 
 async def save(db: Database, position: GraphPosition) -> None:
     """Store the position; call it within `writing`."""
-    values = {
-        "seq": position.seq,
-        "memory_id": position.memory_id,
-        "services": position.services,
-    }
+    values = asdict(position)
     if await db.fetch_one(_UPDATE(**values)) is None:
         await db.execute(sa.insert(graph_position).values(id=1, **values))
 

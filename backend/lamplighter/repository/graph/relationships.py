@@ -11,10 +11,9 @@ from lamplighter.domain.graph.entity import EvidenceSource, Relationship, Relati
 from lamplighter.domain.memory.reach import Reach
 from lamplighter.repository.graph import rows
 from lamplighter.repository.graph.entities import Place, is_current, within
-from lamplighter.repository.graph.rows import relationship_of
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER
-from lamplighter.repository.store.statements import Page, Statement, equal_to, newest_first
+from lamplighter.repository.store.statements import Page, Statement, count_by, equal_to
 from lamplighter.repository.store.tables import entities, relationships
 
 ENTITY: Final = rows.RELATIONSHIP
@@ -48,8 +47,7 @@ class RelationshipFilter:
 
 async def get(db: Database, number: int, reach: Reach | None = None) -> Relationship | None:
     """Return one relationship within reach."""
-    query = sa.select(relationships).where(_ROW.id == number, *within(reach, _ROW))
-    return await db.fetch_first(query, relationship_of)
+    return await rows.relationship_rows.one(db, _ROW.id == number, *within(reach, _ROW))
 
 
 async def page(
@@ -60,8 +58,9 @@ async def page(
     position: Sequence[Any] | None = None,
 ) -> Page[Relationship]:
     """Return one page of relationships, the newest first."""
-    query = sa.select(relationships).where(*_conditions(selection))
-    return await newest_first(db, query, _ROW.id, relationship_of, limit=limit, position=position)
+    return await rows.relationship_rows.page(
+        db, *_conditions(selection), limit=limit, position=position
+    )
 
 
 async def count(db: Database, selection: RelationshipFilter) -> int:
@@ -79,10 +78,8 @@ async def count_by_entity(
             sa.select(end.label("entity_id")).where(end.in_(ids), *current)
             for end in (_ROW.source_id, _ROW.target_id)
         )
-    ).subquery()
-    query = sa.select(ends.c.entity_id, sa.func.count().label("number")).group_by(ends.c.entity_id)
-    found = await db.fetch_all(query.order_by(ends.c.entity_id))
-    return {row["entity_id"]: int(row["number"]) for row in found}
+    )
+    return await count_by(db, ends.subquery().c.entity_id)
 
 
 def _conditions(selection: RelationshipFilter) -> list[Any]:
@@ -154,7 +151,7 @@ async def _fetch(
 ) -> list[Relationship]:
     query = sa.select(relationships).where(*conditions, *is_current(_ROW), *within(reach, _ROW))
     query = query.order_by(_ROW.confidence.desc(), _ROW.id).limit(limit)
-    return [relationship_of(row) for row in await db.fetch_all(query)]
+    return await rows.relationship_rows.fetch(db, query)
 
 
 async def reachable(

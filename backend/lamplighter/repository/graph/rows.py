@@ -16,7 +16,7 @@ from lamplighter.formats import serialize
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, stamp
-from lamplighter.repository.store.statements import Statement, prepare_insert
+from lamplighter.repository.store.statements import Rows, Statement, prepare_insert
 from lamplighter.repository.store.tables import (
     aliases,
     entities,
@@ -36,6 +36,8 @@ PUBLISHED: Final = {"entities": ENTITY, "relationships": RELATIONSHIP}
 
 entity_of: Final = reader(Entity)
 relationship_of: Final = reader(Relationship)
+entity_rows: Final = Rows(entities, entity_of)
+relationship_rows: Final = Rows(relationships, relationship_of)
 
 
 async def insert(
@@ -81,16 +83,10 @@ def _updating(table: sa.Table, *names: str) -> Statement:
 async def remove(db: Database, table: sa.Table, row: Any, *, now: datetime) -> None:
     """Delete a row permanently, and blank its entries in the feed."""
     await db.execute(sa.delete(table).where(table.c.id == row["id"]))
-    if table.name in PUBLISHED:
-        await changes.blank_rows(db, PUBLISHED[table.name], [row["id"]])
-        await changes.append(
-            db,
-            PUBLISHED[table.name],
-            row["id"],
-            ChangeOp.DELETED,
-            now=now,
-            version=row["version"] + 1,
-        )
+    if (what := PUBLISHED.get(table.name)) is not None:
+        version = row["version"] + 1
+        await changes.blank_rows(db, what, [row["id"]])
+        await changes.append(db, what, row["id"], ChangeOp.DELETED, now=now, version=version)
 
 
 async def get(db: Database, table: sa.Table, number: int) -> Any:
@@ -119,14 +115,12 @@ def _encoded(values: Values | None) -> dict[str, Any] | None:
 
 
 async def _publish(db: Database, table: sa.Table, row: Any, op: ChangeOp, *, now: datetime) -> None:
-    if table is entities:
-        await _append(db, ENTITY, row, op, serialize.entity(entity_of(row)), now=now)
-    elif table is relationships:
-        shown = serialize.relationship(relationship_of(row))
-        await _append(db, RELATIONSHIP, row, op, shown, now=now)
-
-
-async def _append(
-    db: Database, what: str, row: Any, op: ChangeOp, shown: dict[str, Any], *, now: datetime
-) -> None:
-    await changes.append(db, what, row["id"], op, now=now, version=row["version"], row=shown)
+    if table is aliases:
+        return
+    as_json = (
+        serialize.entity(entity_of(row))
+        if table is entities
+        else serialize.relationship(relationship_of(row))
+    )
+    what, version = PUBLISHED[table.name], row["version"]
+    await changes.append(db, what, row["id"], op, now=now, version=version, row=as_json)

@@ -1,8 +1,7 @@
 """The figures of the memory's health, counted by the database."""
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -17,6 +16,7 @@ from lamplighter.repository.memory.history import CONTRADICTED, REINFORCED
 from lamplighter.repository.memory.reviews import waiting_pages
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import JsonValue
+from lamplighter.repository.store.statements import count_by, has_row
 from lamplighter.repository.store.tables import (
     acts,
     exposures,
@@ -79,7 +79,7 @@ async def count_memories(
 
 async def has_memories(db: Database) -> bool:
     """Whether an active memory exists."""
-    return await db.fetch_val(sa.select(memories.c.id).where(_ACTIVE).limit(1)) is not None
+    return await has_row(db, _ACTIVE)
 
 
 async def count_drift(db: Database, *, start: datetime) -> DriftCounts:
@@ -89,20 +89,20 @@ async def count_drift(db: Database, *, start: datetime) -> DriftCounts:
     """
     corrected = _corrections(start).c.memory_id
     edited = await db.fetch_val(sa.select(sa.func.count(corrected.distinct())))
-    causes = await _group(
+    causes = await count_by(
         db,
         history.c.cause,
         history.c.cause.in_((CONTRADICTED, *_AGREEING_CAUSES)),
         history.c.at >= start,
     )
-    resolved = await _group(
+    resolved = await count_by(
         db,
         reviews.c.resolution,
         reviews.c.state == ReviewState.RESOLVED.value,
         reviews.c.kind != ReviewKind.RELATIONSHIP.value,
         reviews.c.resolved_at >= start,
     )
-    opened = await _group(db, reviews.c.kind, reviews.c.created_at >= start)
+    opened = await count_by(db, reviews.c.kind, reviews.c.created_at >= start)
     return DriftCounts(
         corrections=int(edited) + sum(resolved.get(each.value, 0) for each in _CORRECTING),
         contradictions=causes.get(CONTRADICTED, 0)
@@ -202,11 +202,3 @@ def _corrections(start: datetime) -> sa.Subquery:
         .where(history.c.actor == OPERATOR, before != after)
         .subquery("corrected")
     )
-
-
-async def _group(
-    db: Database, key: sa.Column[Any], *conditions: sa.ColumnElement[bool]
-) -> dict[str, int]:
-    query = sa.select(key.label("key"), sa.func.count().label("number")).where(*conditions)
-    rows: Sequence[Any] = await db.fetch_all(query.group_by(key))
-    return {row["key"]: row["number"] for row in rows}

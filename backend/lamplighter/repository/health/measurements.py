@@ -12,6 +12,7 @@ from lamplighter.domain.health.figures import (
     figures_from,
 )
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Rows, newest_value
 from lamplighter.repository.store.tables import memory_health
 
 MOST_STORED: Final = 500
@@ -30,29 +31,22 @@ async def insert(
     made = MemoryMeasurement(
         id=0, at=now, trigger=trigger, figures=figures, compared_at=compared_at
     )
-    statement = (
-        sa.insert(memory_health)
-        .values(at=now, trigger=trigger, figures=made.stored_figures(), compared_at=compared_at)
-        .returning(memory_health)
+    stored = await _rows.store(
+        db, at=now, trigger=trigger, figures=made.stored_figures(), compared_at=compared_at
     )
-    stored = _read(await db.fetch_one(statement))
     await db.execute(sa.delete(memory_health).where(memory_health.c.id <= stored.id - MOST_STORED))
     return stored
 
 
 async def newest(db: Database, *, limit: int = 1) -> list[MemoryMeasurement]:
     """Return the newest measurements, newest first."""
-    query = sa.select(memory_health).order_by(memory_health.c.id.desc()).limit(limit)
-    return [_read(row) for row in await db.fetch_all(query)]
+    return await _rows.newest(db, limit=limit)
 
 
 async def last_scheduled(db: Database) -> datetime | None:
     """Return when the last scheduled measurement was made."""
-    query = sa.select(memory_health.c.at).where(
-        memory_health.c.trigger == MeasurementTrigger.SCHEDULE
-    )
-    found: datetime | None = await db.fetch_val(query.order_by(memory_health.c.id.desc()).limit(1))
-    return found
+    scheduled = memory_health.c.trigger == MeasurementTrigger.SCHEDULE
+    return await newest_value(db, memory_health.c.at, scheduled)
 
 
 async def last_cycle(db: Database) -> datetime | None:
@@ -69,3 +63,6 @@ def _read(row: Any) -> MemoryMeasurement:
         figures=figures_from(row["figures"]),
         compared_at=row["compared_at"],
     )
+
+
+_rows: Final = Rows(memory_health, _read)

@@ -3,7 +3,6 @@
 For one memory also each report, each prompt that included it, and each contradiction.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -142,43 +141,41 @@ async def _included(db: Database, ids: Sequence[int]) -> dict[int, AuditTally]:
 
 async def _contradictions(db: Database, ids: Sequence[int]) -> dict[int, AuditLinks]:
     rows = _both_ways(links, "memory_id", "target_id", ids)
-    by_memory: dict[int, list[AuditLink]] = defaultdict(list)
-    counts: dict[int, int] = {}
-    for row in await _newest(db, rows, "own_id", also=OTHER_MEMORY, of="other_id"):
-        tie = AuditLink(
-            what=row["what"],
-            inward=bool(row["inward"]),
-            memory_id=row["other_id"],
-            observation=row["observation"],
-            active=bool(row["active"]),
-            session_id=row["session_id"],
-            at=row["created_at"],
-        )
-        by_memory[row["own_id"]].append(tie)
-        counts[row["own_id"]] = row["count"]
+    found = await _newest(db, rows, "own_id", also=OTHER_MEMORY, of="other_id")
     return {
-        number: AuditLinks(counts[number], links=tuple(ties)) for number, ties in by_memory.items()
+        number: AuditLinks(count, links=tuple(map(_link, some)))
+        for number, (count, some) in _grouped(found, "own_id").items()
     }
 
 
 async def _open_reviews(db: Database, ids: Sequence[int]) -> dict[int, AuditLinks]:
     rows = _both_ways(reviews, "old_id", "new_id", ids, reviews.c.state == "open")
-    by_memory: dict[int, list[AuditReview]] = defaultdict(list)
-    counts: dict[int, int] = {}
-    for row in await _newest(db, rows, "own_id"):
-        case = AuditReview(
-            review_id=row["id"],
-            kind=row["kind"],
-            other_id=row["other_id"],
-            observation=row["said"],
-            at=row["created_at"],
-        )
-        by_memory[row["own_id"]].append(case)
-        counts[row["own_id"]] = row["count"]
     return {
-        number: AuditLinks(counts[number], cases=tuple(cases))
-        for number, cases in by_memory.items()
+        number: AuditLinks(count, cases=tuple(map(_case, some)))
+        for number, (count, some) in _grouped(await _newest(db, rows, "own_id"), "own_id").items()
     }
+
+
+def _link(row: Any) -> AuditLink:
+    return AuditLink(
+        what=row["what"],
+        inward=bool(row["inward"]),
+        memory_id=row["other_id"],
+        observation=row["observation"],
+        active=bool(row["active"]),
+        session_id=row["session_id"],
+        at=row["created_at"],
+    )
+
+
+def _case(row: Any) -> AuditReview:
+    return AuditReview(
+        review_id=row["id"],
+        kind=row["kind"],
+        other_id=row["other_id"],
+        observation=row["said"],
+        at=row["created_at"],
+    )
 
 
 async def _outcomes(db: Database, ids: Sequence[int]) -> dict[int, AuditOutcome]:
@@ -233,15 +230,20 @@ async def _newest(
 
 
 def _tallies(rows: Sequence[Any]) -> dict[int, AuditTally]:
-    by_memory: dict[int, list[AuditOccurrence]] = defaultdict(list)
-    counts: dict[int, int] = {}
-    for row in rows:
-        by_memory[row["memory_id"]].append(AuditOccurrence(row["session_id"], row["at"]))
-        counts[row["memory_id"]] = row["count"]
     return {
-        number: AuditTally(counts[number], tuple(occurrences))
-        for number, occurrences in by_memory.items()
+        number: AuditTally(
+            count, tuple(AuditOccurrence(row["session_id"], row["at"]) for row in some)
+        )
+        for number, (count, some) in _grouped(rows, "memory_id").items()
     }
+
+
+def _grouped(rows: Sequence[Any], own: str) -> dict[int, tuple[int, list[Any]]]:
+    """Return the rows of each memory, with their total."""
+    found: dict[int, tuple[int, list[Any]]] = {}
+    for row in rows:
+        found.setdefault(row[own], (row["count"], []))[1].append(row)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -369,11 +371,4 @@ def _inclusion_conditions(memory_id: MemoryId) -> tuple[sa.ColumnElement[bool], 
 
 def _report(row: Any) -> MemoryReport:
     before, after = (row[side] and row[side]["confidence"] for side in ("before", "after"))
-    return MemoryReport(
-        session_id=row["session_id"],
-        tier=row["tier"],
-        at=row["at"],
-        cause=row["cause"],
-        before=before,
-        after=after,
-    )
+    return MemoryReport(**{**row, "before": before, "after": after})

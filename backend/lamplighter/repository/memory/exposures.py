@@ -15,10 +15,8 @@ from lamplighter.repository.memory.listing import prompt_order
 from lamplighter.repository.memory.memories import PromptFilter, eligible
 from lamplighter.repository.store.database import Database, writing
 from lamplighter.repository.store.dialect import stamp
-from lamplighter.repository.store.statements import after
+from lamplighter.repository.store.statements import Rows, after, update_rows, values_of
 from lamplighter.repository.store.tables import exposures, memories, prompts, reader, retellings
-
-_OWN: Final = ("id", "session_id", "retelling")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +49,7 @@ async def add_exposures(
 
 async def prompt(db: Database, session_id: int) -> SessionPrompt | None:
     """Return the prompt of a session."""
-    row = await db.fetch_one(sa.select(prompts).where(prompts.c.session_id == session_id))
-    if row is None:
-        return None
-    return SessionPrompt(**{name: row[name] for name in row if name != "session_id"})
+    return await _prompts.one(db, prompts.c.session_id == session_id)
 
 
 async def of_session(db: Database, session_id: int) -> list[Exposure]:
@@ -65,7 +60,7 @@ async def of_session(db: Database, session_id: int) -> list[Exposure]:
         .where(exposures.c.retelling.is_(None))
         .order_by(exposures.c.position.is_(None), exposures.c.position, exposures.c.id)
     )
-    return [_exposure(row) for row in await db.fetch_all(query)]
+    return await _exposures.fetch(db, query)
 
 
 async def sessions_including(db: Database, memory_id: int, *, limit: int) -> list[int]:
@@ -91,13 +86,9 @@ async def included_memories(
     db: Database, session_id: int, ids: Sequence[MemoryId]
 ) -> set[MemoryId]:
     """Return those of these memories that were in a session's prompt."""
-    query = (
-        sa.select(exposures.c.memory_id)
-        .where(exposures.c.session_id == session_id)
-        .where(exposures.c.memory_id.in_(ids))
-        .where(exposures.c.position.is_not(None))
-    )
-    return {MemoryId(row["memory_id"]) for row in await db.fetch_all(query)}
+    chosen = (exposures.c.session_id == session_id, exposures.c.memory_id.in_(ids))
+    given = exposures.c.position.is_not(None)
+    return set(await values_of(db, exposures.c.memory_id, *chosen, given))
 
 
 async def included_of_service(db: Database, session_id: int, service: str) -> list[int]:
@@ -119,11 +110,8 @@ async def _expose(
 ) -> None:
     rows = [
         {
+            **_placement_json(each),
             "session_id": session_id,
-            "memory_id": each.memory.id,
-            "version": each.memory.version,
-            "position": each.position,
-            "why": each.why,
             "line": each.line if each.included else "",
             "retelling": retelling,
         }
@@ -133,8 +121,7 @@ async def _expose(
         await db.execute_many(sa.insert(exposures), rows)
 
 
-def _exposure(row: Any) -> Exposure:
-    return Exposure(**{name: row[name] for name in row if name not in _OWN})
+_exposures: Final = Rows(exposures, reader(Exposure))
 
 
 _BRACKET: Final = "["
@@ -199,12 +186,13 @@ async def record_access(db: Database, ids: Iterable[int], now: datetime) -> None
         return
     async with writing(db):
         for at in range(0, len(unique_ids), BATCH_SIZE):
-            statement = (
-                sa.update(memories)
-                .where(memories.c.id.in_(unique_ids[at : at + BATCH_SIZE]))
-                .values(access_count=memories.c.access_count + 1, accessed_at=now)
+            await update_rows(
+                db,
+                memories,
+                memories.c.id.in_(unique_ids[at : at + BATCH_SIZE]),
+                access_count=memories.c.access_count + 1,
+                accessed_at=now,
             )
-            await db.execute(statement)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,40 +222,27 @@ async def insert_update(
     now: datetime,
 ) -> PromptUpdate:
     """Record a prompt update, and the memories that it added."""
-    statement = (
-        sa.insert(retellings)
-        .values(
-            session_id=session_id,
-            query=query,
-            injected=injected,
-            tokens=tokens,
-            placements=[_placement_json(each) for each in placements],
-            at=now,
-        )
-        .returning(retellings)
+    update = await _updates.store(
+        db,
+        session_id=session_id,
+        query=query,
+        injected=injected,
+        tokens=tokens,
+        placements=[_placement_json(each) for each in placements],
+        at=now,
     )
-    found = _prompt_update(await db.fetch_one(statement))
-    await add_exposures(db, session_id, placements, retelling=found.id)
-    return found
+    await add_exposures(db, session_id, placements, retelling=update.id)
+    return update
 
 
 async def last_update(db: Database, session_id: int) -> PromptUpdate | None:
     """Return the last prompt update of a session, or None."""
-    query = (
-        sa.select(retellings)
-        .where(retellings.c.session_id == session_id)
-        .order_by(retellings.c.id.desc())
-        .limit(1)
-    )
-    return await db.fetch_first(query, _prompt_update)
+    return await _updates.last(db, retellings.c.session_id == session_id)
 
 
 async def updates_of(db: Database, session_id: int) -> list[PromptUpdate]:
     """Return all prompt updates of a session, oldest first."""
-    query = (
-        sa.select(retellings).where(retellings.c.session_id == session_id).order_by(retellings.c.id)
-    )
-    return [_prompt_update(row) for row in await db.fetch_all(query)]
+    return await _updates.oldest(db, retellings.c.session_id == session_id)
 
 
 def _placement_json(each: Placement) -> dict[str, Any]:
@@ -279,4 +254,5 @@ def _placement_json(each: Placement) -> dict[str, Any]:
     }
 
 
-_prompt_update: Final = reader(PromptUpdate)
+_prompts: Final = Rows(prompts, reader(SessionPrompt))
+_updates: Final = Rows(retellings, reader(PromptUpdate))

@@ -20,7 +20,14 @@ from lamplighter.domain.memory.undo import REVIEW, UNDOING
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import Json, stamp
-from lamplighter.repository.store.statements import Page, Statement, newest_first, prepare_insert
+from lamplighter.repository.store.statements import (
+    Page,
+    Rows,
+    Statement,
+    count_by,
+    prepare_insert,
+    update_rows,
+)
 from lamplighter.repository.store.tables import history, links
 
 DELETED: Final = "deleted"
@@ -104,8 +111,9 @@ async def of_memory(
     db: Database, memory_id: int, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[HistoryRecord]:
     """Return the changes of a memory, newest first."""
-    query = sa.select(history).where(history.c.memory_id == memory_id)
-    return await newest_first(db, query, history.c.id, _entry, limit=limit, position=position)
+    return await history_rows.page(
+        db, history.c.memory_id == memory_id, limit=limit, position=position
+    )
 
 
 async def newest_at(db: Database) -> datetime | None:
@@ -127,44 +135,41 @@ async def edited_among(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]:
 async def get(db: Database, memory_id: int, number: int) -> HistoryRecord | None:
     """Return one change of a memory."""
     mine = history.c.memory_id == memory_id
-    return await db.fetch_first(sa.select(history).where(history.c.id == number, mine), _entry)
+    return await history_rows.one(db, history.c.id == number, mine)
 
 
 async def changes_after(db: Database, memory_id: int, number: int) -> list[HistoryRecord]:
     """Return the changes of a memory after entry `number`, oldest first."""
-    query = sa.select(history).where(history.c.memory_id == memory_id, history.c.id > number)
-    return await fetch(db, query.order_by(history.c.id))
+    return await history_rows.oldest(db, history.c.memory_id == memory_id, history.c.id > number)
 
 
 async def text_before(db: Database, memory_id: int, moment: datetime) -> str | None:
     """Return the text of a memory at a moment; None if the memory has not changed since."""
-    query = sa.select(history).where(history.c.memory_id == memory_id, history.c.at > moment)
-    found = await fetch(db, query.order_by(history.c.id).limit(1))
-    before = found[0].before if found else None
+    changed = (history.c.memory_id == memory_id, history.c.at > moment)
+    found = await history_rows.first(db, *changed)
+    before = found.before if found else None
     return None if before is None else before.get("observation")
 
 
 async def undos_after(db: Database, memory_id: int, number: int) -> list[HistoryRecord]:
     """Return the changes of a memory after entry `number` that may have undone others."""
-    query = (
-        sa.select(history)
-        .where(history.c.memory_id == memory_id, history.c.id > number)
-        .where(history.c.cause.in_(UNDOING))
+    return await history_rows.oldest(
+        db, history.c.memory_id == memory_id, history.c.id > number, history.c.cause.in_(UNDOING)
     )
-    return await fetch(db, query.order_by(history.c.id))
 
 
 async def of_review(db: Database, review_id: int) -> list[HistoryRecord]:
     """Return the changes that the resolutions of a review made, oldest first."""
-    query = sa.select(history).where(history.c.review_id == review_id)
-    query = query.where(history.c.cause == REVIEW)
-    return await fetch(db, query.order_by(history.c.id))
+    return await history_rows.oldest(
+        db, history.c.review_id == review_id, history.c.cause == REVIEW
+    )
 
 
 async def of_act(db: Database, memory_id: int, act_id: int) -> list[HistoryRecord]:
     """Return the changes of a memory by an operator's act, oldest first."""
-    query = sa.select(history).where(history.c.memory_id == memory_id)
-    return await fetch(db, query.where(history.c.act_id == act_id).order_by(history.c.id))
+    return await history_rows.oldest(
+        db, history.c.memory_id == memory_id, history.c.act_id == act_id
+    )
 
 
 async def contradictions_by(
@@ -179,34 +184,25 @@ async def contradictions_by(
         & history.c.session_id.is_not_distinct_from(session_id)
         & (history.c.at == at)
     )
-    query = (
-        sa.select(history)
-        .where(history.c.memory_id == memory_id)
-        .where(history.c.cause == CONTRADICTED)
-        .where((history.c.review_id == review_id) | first)
+    return await history_rows.oldest(
+        db,
+        history.c.memory_id == memory_id,
+        history.c.cause == CONTRADICTED,
+        (history.c.review_id == review_id) | first,
     )
-    return await fetch(db, query.order_by(history.c.id))
 
 
 async def reports_of(db: Database, memory_id: int, *, limit: int) -> list[HistoryRecord]:
     """Return the changes by observations of a memory, oldest first."""
-    query = sa.select(history).where(history.c.memory_id == memory_id)
-    query = query.where(history.c.cause.in_(REPORT_CAUSES))
-    return await fetch(db, query.order_by(history.c.id).limit(limit))
+    return await history_rows.oldest(
+        db, history.c.memory_id == memory_id, history.c.cause.in_(REPORT_CAUSES), limit=limit
+    )
 
 
 async def count_contradictions(db: Database, sessions: Sequence[int]) -> dict[int, int]:
     """Return the number of contradictions by each of these sessions, without those with none."""
-    if not sessions:
-        return {}
-    query = (
-        sa.select(history.c.session_id, sa.func.count().label("count"))
-        .where(history.c.session_id.in_(sessions))
-        .where(history.c.cause == CONTRADICTED)
-        .group_by(history.c.session_id)
-        .order_by(history.c.session_id)
-    )
-    return {row["session_id"]: row["count"] for row in await db.fetch_all(query)}
+    made = (history.c.session_id.in_(sessions), history.c.cause == CONTRADICTED)
+    return await count_by(db, history.c.session_id, *made) if sessions else {}
 
 
 async def changed_by_session(db: Database, session_id: int) -> tuple[set[MemoryId], set[MemoryId]]:
@@ -227,13 +223,14 @@ async def blank_quotes(db: Database, ids: Sequence[MemoryId]) -> None:
     quotes = sa.exists().where(
         *by_them, links.c.target_id == history.c.memory_id, history.c.reason.like(names)
     )
-    statement = (
-        sa.update(history)
-        .where(history.c.memory_id.in_(sa.select(links.c.target_id).where(*by_them)))
-        .where(history.c.cause == CONTRADICTED, quotes)
-        .values(reason="")
+    await update_rows(
+        db,
+        history,
+        history.c.memory_id.in_(sa.select(links.c.target_id).where(*by_them)),
+        history.c.cause == CONTRADICTED,
+        quotes,
+        reason="",
     )
-    await db.execute(statement)
 
 
 def state(memory: Memory | None) -> dict[str, Any] | None:
@@ -249,16 +246,14 @@ def _recorded(value: Any) -> Any:
     return Json.written(value) if isinstance(value, tuple | dict) else value  # as in its column
 
 
-async def fetch(db: Database, query: sa.Select[Any]) -> list[HistoryRecord]:
-    """Return the history records that a query finds."""
-    return [_entry(row) for row in await db.fetch_all(query)]
-
-
 def _entry(row: Any) -> HistoryRecord:
     fields = {name: row[name] for name in row}
     for side in ("before", "after"):
         fields[side] = _read_state(fields[side])
     return HistoryRecord(**fields)
+
+
+history_rows: Final = Rows(history, _entry)
 
 
 def _read_state(state: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from lamplighter.domain.text import content_hash
 from lamplighter.repository.memory.listing import lasts
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Json
-from lamplighter.repository.store.statements import Statement, equal_to
+from lamplighter.repository.store.statements import Statement, equal_to, update_rows
 from lamplighter.repository.store.tables import KNOWLEDGE, memories
 from lamplighter.repository.store.unreadable import fetch_memories, from_fields, readable
 
@@ -47,8 +47,9 @@ async def find_duplicate(db: Database, candidate: Candidate, *, start: datetime)
 async def count_duplicate(db: Database, memory_id: MemoryId, *, now: datetime) -> None:
     """Count a repetition of a memory; its version and its history do not change."""
     again = memories.c.duplicate_count + 1
-    statement = sa.update(memories).where(memories.c.id == memory_id)
-    await db.execute(statement.values(duplicate_count=again, last_seen_at=now))
+    await update_rows(
+        db, memories, memories.c.id == memory_id, duplicate_count=again, last_seen_at=now
+    )
 
 
 ACTIVE_KNOWLEDGE: Final = f"active = 1 AND {KNOWLEDGE}"

@@ -1,7 +1,7 @@
 """Reviews: cases that need a person's decision, and their resolutions."""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -28,9 +28,12 @@ from lamplighter.repository.store.statements import (
     Fetch,
     Key,
     Page,
+    PublishedRows,
     Statement,
     equal_to,
     in_order,
+    newest_value,
+    values_of,
 )
 from lamplighter.repository.store.tables import memories as memories_table
 from lamplighter.repository.store.tables import notebook_reviews, reader, reviews
@@ -76,25 +79,19 @@ async def insert(
     held = await _open_case(db, kind, (old.id, new_id), text)
     if held is not None:
         return held
-    statement = (
-        sa.insert(reviews)
-        .values(
-            kind=kind,
-            state=ReviewState.OPEN,
-            old_id=old.id,
-            new_id=new_id,
-            service=old.service,
-            category=old.category,
-            reason=reason,
-            said=text,
-            session_id=session_id,
-            created_at=now,
-        )
-        .returning(reviews)
-    )
-    (review,) = await _fetch(db, statement)
-    await _publish(db, [review], ChangeOp.CREATED, now=now)
-    return review
+    values = {
+        "kind": kind,
+        "state": ReviewState.OPEN,
+        "old_id": old.id,
+        "new_id": new_id,
+        "service": old.service,
+        "category": old.category,
+        "reason": reason,
+        "said": text,
+        "session_id": session_id,
+        "created_at": now,
+    }
+    return await _rows.insert(db, values, now=now)
 
 
 async def propose(db: Database, memory: Memory, text: str, reason: str, *, now: datetime) -> None:
@@ -105,20 +102,18 @@ async def propose(db: Database, memory: Memory, text: str, reason: str, *, now: 
 
 async def get(db: Database, number: int) -> Review | None:
     """Return one review."""
-    return await db.fetch_first(sa.select(reviews).where(reviews.c.id == number), _review)
+    return await _rows.get(db, number)
 
 
 async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | None:
     """Return the open review of a pair of memories, in either order."""
-    query = (
-        sa.select(reviews)
-        .where(reviews.c.state == ReviewState.OPEN, reviews.c.kind.not_in(OF_ONE_MEMORY))
-        .where(reviews.c.old_id.in_([one, other]))
-        .where(reviews.c.new_id.in_([one, other]))
-        .order_by(reviews.c.id)
-        .limit(1)
+    return await _rows.first(
+        db,
+        reviews.c.state == ReviewState.OPEN,
+        reviews.c.kind.not_in(OF_ONE_MEMORY),
+        reviews.c.old_id.in_([one, other]),
+        reviews.c.new_id.in_([one, other]),
     )
-    return await db.fetch_first(query, _review)
 
 
 async def open_twin(db: Database, review: Review) -> Review | None:
@@ -132,53 +127,60 @@ async def _open_case(
 ) -> Review | None:
     if kind not in OF_ONE_MEMORY:
         return await open_for(db, *pair)
-    query = sa.select(reviews).where(reviews.c.state == ReviewState.OPEN, reviews.c.kind == kind)
-    query = query.where(reviews.c.old_id == pair[0], reviews.c.said == claim)
-    return await db.fetch_first(query, _review)
+    return await _rows.one(
+        db,
+        reviews.c.state == ReviewState.OPEN,
+        reviews.c.kind == kind,
+        reviews.c.old_id == pair[0],
+        reviews.c.said == claim,
+    )
 
 
 async def judged_claims(db: Database, memory_id: MemoryId) -> list[Review]:
     """Return the resolved reviews of failed verifications of a memory, newest first."""
-    query = sa.select(reviews).where(reviews.c.state == ReviewState.RESOLVED)
-    query = query.where(reviews.c.kind == ReviewKind.VERIFICATION)
-    return await _fetch(
-        db, query.where(reviews.c.old_id == memory_id).order_by(reviews.c.id.desc())
+    return await _rows.newest(
+        db,
+        reviews.c.state == ReviewState.RESOLVED,
+        reviews.c.kind == ReviewKind.VERIFICATION,
+        reviews.c.old_id == memory_id,
     )
 
 
 async def open_claims(db: Database, memory_id: MemoryId) -> list[int]:
     """Return the IDs of the open reviews of failed verifications of a memory."""
-    query = sa.select(reviews.c.id).where(reviews.c.state == ReviewState.OPEN)
-    query = query.where(reviews.c.kind == ReviewKind.VERIFICATION, reviews.c.old_id == memory_id)
-    return [row["id"] for row in await db.fetch_all(query.order_by(reviews.c.id))]
+    return await values_of(
+        db,
+        reviews.c.id,
+        reviews.c.state == ReviewState.OPEN,
+        reviews.c.kind == ReviewKind.VERIFICATION,
+        reviews.c.old_id == memory_id,
+    )
 
 
 async def of_files(db: Database, ids: Collection[int]) -> list[Review]:
     """Return the reviews of memories that were changed in a file too, oldest first."""
-    query = sa.select(reviews).where(reviews.c.kind == ReviewKind.FILE)
-    return await _fetch(db, query.where(reviews.c.old_id.in_(ids)).order_by(reviews.c.id))
+    return await _rows.oldest(db, reviews.c.kind == ReviewKind.FILE, reviews.c.old_id.in_(ids))
 
 
 async def of_facts(db: Database, ids: Sequence[int]) -> list[Review]:
     """Return the reviews of facts that contradict a memory, by the IDs of the facts."""
-    query = sa.select(reviews).where(reviews.c.kind == ReviewKind.FACT)
-    return await _fetch(db, query.where(reviews.c.new_id.in_(ids)).order_by(reviews.c.id))
+    return await _rows.oldest(db, reviews.c.kind == ReviewKind.FACT, reviews.c.new_id.in_(ids))
 
 
 async def relationships_in(db: Database, project: str) -> list[Review]:
     """Return the reviews of relationships that memories of a project state, oldest first."""
-    query = sa.select(reviews).where(
+    return await _rows.oldest(
+        db,
         reviews.c.kind == ReviewKind.RELATIONSHIP,
         reviews.c.old_id.in_(
             sa.select(memories_table.c.id).where(memories_table.c.project == project)
         ),
     )
-    return await _fetch(db, query.order_by(reviews.c.id))
 
 
 async def confirmed_in(db: Database, ids: Sequence[int]) -> list[Review]:
     """Return the reviews of relationships that a person confirmed, by the stating memories."""
-    return await _fetch(db, _CONFIRMED(ids=json.dumps(list(ids))))
+    return await _rows.fetch(db, _CONFIRMED(ids=json.dumps(list(ids))))
 
 
 _CONFIRMED: Final = Statement(
@@ -191,22 +193,21 @@ _CONFIRMED: Final = Statement(
 
 async def of_claim_after(db: Database, review: Review) -> list[Review]:
     """Return later reviews of a review's claim, oldest first, without those closed as gone."""
-    query = sa.select(reviews).where(
+    return await _rows.oldest(
+        db,
         reviews.c.kind == review.kind,
         reviews.c.old_id == review.old_id,
         reviews.c.said == review.observation,
         reviews.c.id > review.id,
         reviews.c.resolution.is_distinct_from(Resolution.GONE),
     )
-    return await _fetch(db, query.order_by(reviews.c.id))
 
 
 async def with_reason(db: Database, reason: str) -> list[Review]:
     """Return the reviews of relationships whose reason ends with `reason`, oldest first."""
-    query = sa.select(reviews).where(
-        reviews.c.kind == ReviewKind.RELATIONSHIP, reviews.c.reason.endswith(reason)
+    return await _rows.oldest(
+        db, reviews.c.kind == ReviewKind.RELATIONSHIP, reviews.c.reason.endswith(reason)
     )
-    return await _fetch(db, query.order_by(reviews.c.id))
 
 
 async def between(db: Database, one: MemoryId, others: Sequence[MemoryId]) -> list[Review]:
@@ -218,8 +219,7 @@ async def between(db: Database, one: MemoryId, others: Sequence[MemoryId]) -> li
             (reviews.c.new_id, reviews.c.old_id),
         )
     ]
-    query = sa.select(reviews).where(sa.or_(*pairs)).order_by(reviews.c.id)
-    return await _fetch(db, query)
+    return await _rows.oldest(db, sa.or_(*pairs))
 
 
 async def compatible_among(db: Database, ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
@@ -271,7 +271,7 @@ async def page(
     """Return one page of reviews: open reviews oldest first, other lists newest first."""
     key = Key(reviews.c.id, descending=selection.state is not ReviewState.OPEN)
     query = sa.select(reviews).where(*_conditions(selection))
-    return await in_order(db, query, key, _review, limit=limit, position=position)
+    return await in_order(db, query, key, _rows.read, limit=limit, position=position)
 
 
 async def count(db: Database, selection: ReviewFilter) -> int:
@@ -281,9 +281,7 @@ async def count(db: Database, selection: ReviewFilter) -> int:
 
 async def newest(db: Database, selection: ReviewFilter) -> datetime | None:
     """Return when the newest matching review was opened."""
-    query = sa.select(reviews.c.created_at).where(*_conditions(selection))
-    row = await db.fetch_one(query.order_by(reviews.c.id.desc()).limit(1))
-    return None if row is None else row["created_at"]
+    return await newest_value(db, reviews.c.created_at, *_conditions(selection))
 
 
 _WAITING_PAGES: Final = Statement(
@@ -320,14 +318,12 @@ async def resolve(
         "resolved_by": by,
         "resolved_at": now,
     }
-    (found,) = await _update(db, reviews.c.id == review.id, values, now=now)
-    return found
+    return await _update(db, review.id, values, now=now)
 
 
 async def reopen(db: Database, review: Review, *, now: datetime) -> Review:
     """Reopen a review."""
-    (found,) = await _update(db, reviews.c.id == review.id, _REOPENED, now=now)
-    return found
+    return await _update(db, review.id, _REOPENED, now=now)
 
 
 async def close_deleted(
@@ -340,29 +336,28 @@ async def close_deleted(
         "resolved_by": DELETION,
         "resolved_at": now,
     }
-    for each in await _fetch(db, sa.select(reviews).where(_involving(ids)).order_by(reviews.c.id)):
+    for each in await _rows.oldest(db, _involving(ids)):
         await changes.blank_rows(db, ENTITY, [each.id])  # the feed entry contains memory text
         if each.state is ReviewState.OPEN:
-            await _update(db, reviews.c.id == each.id, gone, now=now)
+            await _update(db, each.id, gone, now=now)
         else:
-            await _publish(db, [each], ChangeOp.UPDATED, now=now)
+            await _publish(db, each, ChangeOp.UPDATED, now=now)
 
 
 async def ended_at(db: Database, memory_id: int, at: datetime) -> list[Review]:
     """Return the reviews of a memory that a deletion closed at a moment."""
     ended = (reviews.c.resolution == Resolution.GONE) & (reviews.c.resolved_at == at)
-    return await _fetch(db, sa.select(reviews).where(_involving([memory_id]), ended))
+    return await _rows.oldest(db, _involving([memory_id]), ended)
 
 
 async def set_end(db: Database, review_id: int, at: datetime, *, now: datetime) -> None:
     """Change the closing time of a review."""
-    await _update(db, reviews.c.id == review_id, {"resolved_at": at}, now=now)
+    await _update(db, review_id, {"resolved_at": at}, now=now)
 
 
 async def reopen_restored(db: Database, ids: Sequence[int], *, now: datetime) -> None:
     """Reopen the reviews that a deletion closed, if both memories exist again."""
-    query = sa.select(reviews).where(_involving(ids)).order_by(reviews.c.id)
-    for each in await _fetch(db, query):
+    for each in await _rows.oldest(db, _involving(ids)):
         both = await memories.existing_ids(db, [each.old_id, each.new_id])
         gone = each.resolution is Resolution.GONE and each.resolved_by == DELETION
         ended = gone and len(both) == len({each.old_id, each.new_id})
@@ -370,7 +365,7 @@ async def reopen_restored(db: Database, ids: Sequence[int], *, now: datetime) ->
         if waits:
             await reopen(db, each, now=now)
         else:
-            await _publish(db, [each], ChangeOp.UPDATED, now=now)
+            await _publish(db, each, ChangeOp.UPDATED, now=now)
 
 
 async def blank_texts(db: Database, ids: Sequence[int], *, now: datetime) -> None:
@@ -382,9 +377,9 @@ async def blank_texts(db: Database, ids: Sequence[int], *, now: datetime) -> Non
         "reason": "",
         "said": sa.case((reviews.c.new_id.in_(ids), ""), else_=reviews.c.said),
     }
-    for each in await _fetch(db, sa.select(reviews).where(_involving(ids)).order_by(reviews.c.id)):
+    for each in await _rows.oldest(db, _involving(ids)):
         await changes.blank_rows(db, ENTITY, [each.id])
-        await _update(db, reviews.c.id == each.id, values, now=now)
+        await _update(db, each.id, values, now=now)
 
 
 def _involving(ids: Sequence[int]) -> sa.ColumnElement[bool]:
@@ -422,27 +417,15 @@ def _conditions(selection: ReviewFilter) -> list[sa.ColumnElement[bool]]:
     return clauses
 
 
-async def _update(
-    db: Database, which: sa.ColumnElement[bool], values: dict[str, Any], *, now: datetime
-) -> list[Review]:
-    statement = (
-        sa.update(reviews)
-        .where(which)
-        .values(**values, version=reviews.c.version + 1)
-        .returning(reviews)
-    )
-    found = await _fetch(db, statement)
-    await _publish(db, found, ChangeOp.UPDATED, now=now)
-    return found
+async def _update(db: Database, number: int, values: Mapping[str, Any], *, now: datetime) -> Review:
+    [review] = await _rows.update(db, [reviews.c.id == number], values, now=now)
+    return review
 
 
-async def _publish(db: Database, found: Sequence[Review], op: ChangeOp, *, now: datetime) -> None:
-    for each, row in zip(found, await as_json(db, found), strict=True):
-        await changes.append(db, ENTITY, each.id, op, now=now, version=each.version, row=row)
+async def _publish(db: Database, each: Review, op: ChangeOp, *, now: datetime) -> Review:
+    [row] = await as_json(db, [each])
+    await changes.append(db, ENTITY, each.id, op, now=now, version=each.version, row=row)
+    return each
 
 
-async def _fetch(db: Database, query: Any) -> list[Review]:
-    return [_review(row) for row in await db.fetch_all(query)]
-
-
-_review: Final = reader(Review)
+_rows: Final = PublishedRows(reviews, reader(Review), _publish)

@@ -27,7 +27,7 @@ from lamplighter.repository.memory.memories import ENTITY, from_row, list_by_ids
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, InIdList, text_contains
-from lamplighter.repository.store.statements import Page, Statement, newest_first
+from lamplighter.repository.store.statements import Page, Rows, Statement, count_by, values_of
 from lamplighter.repository.store.tables import (
     acts,
     analyses,
@@ -178,7 +178,7 @@ async def purge(db: Database, ids: Sequence[int], why: ChangeOrigin, *, now: dat
 
 async def get(db: Database, memory_id: int) -> TrashedMemory | None:
     """Return one memory of the trash."""
-    return await db.fetch_first(sa.select(trash).where(trash.c.id == memory_id), _trashed_memory)
+    return await _rows.get(db, memory_id)
 
 
 async def by_ids(db: Database, ids: Sequence[int]) -> list[TrashedMemory]:
@@ -191,10 +191,7 @@ async def page(
     db: Database, *, q: str = "", limit: int, position: Sequence[Any] | None = None
 ) -> Page[TrashedMemory]:
     """Return one page of the trash, the highest ID first."""
-    query = sa.select(trash).where(*_matching(q))
-    return await newest_first(
-        db, query, trash.c.id, _trashed_memory, limit=limit, position=position
-    )
+    return await _rows.page(db, *_matching(q), limit=limit, position=position)
 
 
 async def count(db: Database, *, q: str = "") -> int:
@@ -211,17 +208,14 @@ async def count_related(db: Database, ids: Sequence[int]) -> dict[int, dict[str,
         ("links", links.c.target_id),
     )
     for name, owner in owners:
-        count = sa.func.count().label("n")
-        query = sa.select(owner.label("owner"), count).where(owner.in_(ids)).group_by(owner)
-        for row in await db.fetch_all(query):
-            totals[row["owner"]][name] += row["n"]
+        for number, count in (await count_by(db, owner, owner.in_(ids))).items():
+            totals[number][name] += count
     return totals
 
 
 async def of_act(db: Database, act_id: int) -> list[int]:
     """Return the memories in the trash that an act deleted."""
-    query = sa.select(trash.c.id).where(trash.c.act_id == act_id).order_by(trash.c.id)
-    return [row["id"] for row in await db.fetch_all(query)]
+    return await values_of(db, trash.c.id, trash.c.act_id == act_id)
 
 
 async def expired(db: Database, *, before: datetime) -> list[int]:
@@ -250,6 +244,9 @@ def _trashed_memory(row: Any) -> TrashedMemory:
     at, by, act = (row[name] for name in _ADDED)
     memory = from_row(row) if is_readable(row) else None
     return TrashedMemory(MemoryId(row["id"]), memory, at, by, act)
+
+
+_rows: Final = Rows(trash, _trashed_memory)
 
 
 def _recording(table: sa.Table, version: Any, cause: str, where: Any) -> sa.Insert:

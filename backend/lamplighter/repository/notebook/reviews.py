@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from lamplighter.domain.change import ChangeOp
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database, home_of
+from lamplighter.repository.store.statements import Rows, update_rows
 from lamplighter.repository.store.tables import notebook_reviews
 
 ENTITY: Final = "page_review"
@@ -40,12 +41,9 @@ async def open_review(db: Database) -> NotebookReview | None:
 
 async def get(db: Database, number: int) -> NotebookReview | None:
     """Return a review."""
-    query = (
-        sa.select(notebook_reviews)
-        .where(notebook_reviews.c.home == home_of(db))
-        .where(notebook_reviews.c.id == number)
+    return await _rows.one(
+        db, notebook_reviews.c.home == home_of(db), notebook_reviews.c.id == number
     )
-    return await db.fetch_first(query, _from_row)
 
 
 async def save(db: Database, pages: Mapping[str, Sequence[str]], *, now: datetime) -> list[str]:
@@ -87,10 +85,12 @@ async def discard(db: Database, number: int, texts: Mapping[str, str]) -> None:
 
 async def resolve(db: Database, number: int, resolution: str, *, now: datetime) -> None:
     """Close a review; call it within `writing`."""
-    await db.execute(
-        sa.update(notebook_reviews)
-        .where(notebook_reviews.c.id == number)
-        .values(resolution=resolution, resolved_at=now)
+    await update_rows(
+        db,
+        notebook_reviews,
+        notebook_reviews.c.id == number,
+        resolution=resolution,
+        resolved_at=now,
     )
 
 
@@ -100,10 +100,11 @@ async def _update(
     pages: Mapping[str, Sequence[str]],
     discarded: Mapping[str, str],
 ) -> None:
-    await db.execute(
-        sa.update(notebook_reviews)
-        .where(notebook_reviews.c.id == review.id)
-        .values(pages={"open": dict(pages), "discarded": dict(discarded)})
+    await update_rows(
+        db,
+        notebook_reviews,
+        notebook_reviews.c.id == review.id,
+        pages={"open": dict(pages), "discarded": dict(discarded)},
     )
 
 
@@ -116,3 +117,6 @@ def _from_row(row: Any) -> NotebookReview:
         created_at=row["created_at"],
         resolved_at=row["resolved_at"],
     )
+
+
+_rows: Final = Rows(notebook_reviews, _from_row)

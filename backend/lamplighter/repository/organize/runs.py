@@ -25,7 +25,7 @@ from lamplighter.repository.access.journal import UNDO
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import Page, newest_first
+from lamplighter.repository.store.statements import Page, Rows, count_by, values_of
 from lamplighter.repository.store.tables import (
     KNOWLEDGE,
     acts,
@@ -39,66 +39,53 @@ from lamplighter.repository.store.unreadable import from_fields, readable
 
 ENTITY: Final = "organizer_run"
 PAGE_ROWS: Final = 1_000
-_run: Final = reader(OrganizerRun)
+_rows: Final = Rows(organizer_runs, reader(OrganizerRun))
 
 
 async def insert(
     db: Database, *, trigger: str, owner: str, act_id: int, raw: int, now: datetime
 ) -> OrganizerRun:
     """Start a run, or queue it if `owner` is empty; call it within `writing`."""
-    statement = (
-        sa.insert(organizer_runs)
-        .values(
-            state=RunState.RUNNING if owner else RunState.QUEUED,
-            trigger=trigger,
-            started_at=now,
-            heartbeat_at=now,
-            act_id=act_id,
-            owner=owner,
-            counts={"raw": raw},
-        )
-        .returning(organizer_runs)
+    run = await _rows.store(
+        db,
+        state=RunState.RUNNING if owner else RunState.QUEUED,
+        trigger=trigger,
+        started_at=now,
+        heartbeat_at=now,
+        act_id=act_id,
+        owner=owner,
+        counts={"raw": raw},
     )
-    return await _published(db, statement, ChangeOp.CREATED, now=now)
+    await publish(db, run, ChangeOp.CREATED, now=now)
+    return run
 
 
 async def unfinished(db: Database) -> OrganizerRun | None:
     """Return the queued or running run."""
-    query = sa.select(organizer_runs).where(organizer_runs.c.state != RunState.COMPLETED)
-    return await db.fetch_first(query.order_by(organizer_runs.c.id.desc()).limit(1), _run)
+    return await _rows.last(db, organizer_runs.c.state != RunState.COMPLETED)
 
 
 async def get(db: Database, number: int) -> OrganizerRun | None:
     """Return one run."""
-    return await db.fetch_first(
-        sa.select(organizer_runs).where(organizer_runs.c.id == number), _run
-    )
+    return await _rows.get(db, number)
 
 
 async def newest(db: Database) -> OrganizerRun | None:
     """Return the run that started last."""
-    return await db.fetch_first(
-        sa.select(organizer_runs).order_by(organizer_runs.c.id.desc()).limit(1), _run
-    )
+    return await _rows.last(db)
 
 
 async def page(
     db: Database, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[OrganizerRun]:
     """Return one page of the runs, newest first."""
-    query = sa.select(organizer_runs)
-    return await newest_first(db, query, organizer_runs.c.id, _run, limit=limit, position=position)
+    return await _rows.page(db, limit=limit, position=position)
 
 
 async def take_over(db: Database, run: OrganizerRun, owner: str, *, now: datetime) -> None:
     """Start a queued run, or continue a run that another process started."""
-    statement = (
-        sa.update(organizer_runs)
-        .where(organizer_runs.c.id == run.id)
-        .values(state=RunState.RUNNING, owner=owner, heartbeat_at=now)
-        .returning(organizer_runs)
-    )
-    await _published(db, statement, ChangeOp.UPDATED, now=now)
+    values = {"state": RunState.RUNNING, "owner": owner}
+    await publish(db, await _update(db, run, **values, heartbeat_at=now), ChangeOp.UPDATED, now=now)
 
 
 async def beat(db: Database, run: OrganizerRun, progress: StageProgress, *, now: datetime) -> None:
@@ -106,23 +93,12 @@ async def beat(db: Database, run: OrganizerRun, progress: StageProgress, *, now:
 
     The feed receives a run with progress: a run that waits for a model adds nothing to the feed.
     """
-    before = await get(db, run.id)
-    statement = (
-        sa.update(organizer_runs)
-        .where(organizer_runs.c.id == run.id, organizer_runs.c.owner == run.owner)
-        .where(organizer_runs.c.state == RunState.RUNNING)
-        .values(
-            heartbeat_at=now,
-            stage=progress.stage,
-            stage_done=progress.done,
-            stage_total=progress.total,
-        )
-        .returning(organizer_runs)
-    )
-    if (row := await db.fetch_one(statement)) is None:
+    before = await _current(db, run)
+    if before is None:
         return
-    beating = _run(row)
-    if before != replace(beating, heartbeat_at=before.heartbeat_at if before else now):
+    where = {"stage": progress.stage, "stage_done": progress.done, "stage_total": progress.total}
+    beating = await _update(db, run, heartbeat_at=now, **where)
+    if before != replace(beating, heartbeat_at=before.heartbeat_at):
         await publish(db, beating, ChangeOp.UPDATED, now=now)
 
 
@@ -134,10 +110,16 @@ async def publish(
     await changes.append(db, ENTITY, run.id, op, now=now, row=row)
 
 
-async def _published(db: Database, statement: Any, op: ChangeOp, *, now: datetime) -> OrganizerRun:
-    run = _run(await db.fetch_one(statement))
-    await publish(db, run, op, now=now)
-    return run
+async def _current(db: Database, run: OrganizerRun) -> OrganizerRun | None:
+    """Return the stored state of a running run; None if another process has continued it."""
+    columns = organizer_runs.c
+    running = columns.state == RunState.RUNNING
+    return await _rows.one(db, columns.id == run.id, columns.owner == run.owner, running)
+
+
+async def _update(db: Database, run: OrganizerRun, **values: Any) -> OrganizerRun:
+    statement = sa.update(organizer_runs).where(organizer_runs.c.id == run.id).values(**values)
+    return _rows.read(await db.fetch_one(statement.returning(organizer_runs)))
 
 
 async def record(
@@ -147,46 +129,34 @@ async def record(
 
     Raises Conflict if another process has continued the run.
     """
-    row = await db.fetch_one(
-        sa.select(organizer_runs)
-        .where(organizer_runs.c.id == run.id, organizer_runs.c.owner == run.owner)
-        .where(organizer_runs.c.state == RunState.RUNNING)
-    )
-    if row is None:
+    current = await _current(db, run)
+    if current is None:
         raise Conflict(f"Another process continues run {run.id}.")
-    held = row["counts"]
+    held = current.counts
     counts = {name: held.get(name, 0) + added[name] for name in COUNTED}
     used = {name: held.get(name, 0) + added[name] for name in OPTIONAL_COUNTED}
     counts |= {name: number for name, number in used.items() if number}
-    statement = (
-        sa.update(organizer_runs)
-        .where(organizer_runs.c.id == run.id)
-        .values(counts=counts, heartbeat_at=now)
-        .returning(organizer_runs)
-    )
-    return _run(await db.fetch_one(statement))
+    return await _update(db, run, counts=counts, heartbeat_at=now)
 
 
 async def finish(
     db: Database, run: OrganizerRun, *, act_id: int | None, raw: int, distilled: int, now: datetime
 ) -> OrganizerRun:
     """Complete a run; `act_id` is None if the run changed nothing."""
-    statement = (
-        sa.update(organizer_runs)
-        .where(organizer_runs.c.id == run.id)
-        .values(
-            state=RunState.COMPLETED,
-            ended_at=now,
-            heartbeat_at=now,
-            act_id=act_id,
-            counts={**run.counts, "raw_after": raw, "distilled_after": distilled},
-            stage=None,
-            stage_done=0,
-            stage_total=0,
-        )
-        .returning(organizer_runs)
+    completed = await _update(
+        db,
+        run,
+        state=RunState.COMPLETED,
+        ended_at=now,
+        heartbeat_at=now,
+        act_id=act_id,
+        counts={**run.counts, "raw_after": raw, "distilled_after": distilled},
+        stage=None,
+        stage_done=0,
+        stage_total=0,
     )
-    return await _published(db, statement, ChangeOp.UPDATED, now=now)
+    await publish(db, completed, ChangeOp.UPDATED, now=now)
+    return completed
 
 
 async def undone_by(db: Database, ids: Collection[int]) -> dict[int, int]:
@@ -209,18 +179,14 @@ async def links_of_act(db: Database, act_id: int, what: str) -> list[tuple[int, 
 
 async def created_by_act(db: Database, act_id: int) -> list[int]:
     """Return the memories that an act created."""
-    query = sa.select(history.c.memory_id).where(
-        history.c.act_id == act_id, history.c.cause == "created"
-    )
-    return [row["memory_id"] for row in await db.fetch_all(query.order_by(history.c.id))]
+    made = (history.c.act_id == act_id, history.c.cause == "created")
+    return await values_of(db, history.c.memory_id, *made)
 
 
 async def count_knowledge(db: Database) -> tuple[int, int]:
     """Return the number of active knowledge memories that are undistilled, and distilled."""
-    query = sa.select(memories.c.distilled, sa.func.count().label("number")).where(*_ACTIVE)
-    rows = await db.fetch_all(query.group_by(memories.c.distilled))
-    counted = {bool(row["distilled"]): row["number"] for row in rows}
-    return counted.get(False, 0), counted.get(True, 0)
+    counts = await count_by(db, memories.c.distilled, *_ACTIVE)
+    return counts.get(False, 0), counts.get(True, 0)
 
 
 async def active_knowledge(db: Database) -> AsyncIterator[list[Memory]]:
@@ -240,11 +206,8 @@ async def waiting_facts(db: Database) -> list[Memory]:
 
 async def waiting_episodes(db: Database) -> set[int]:
     """Return the episodes of facts that wait for a review: they stay until then."""
-    query = sa.select(links.c.target_id).where(
-        links.c.what == EXTRACTED_FROM,
-        links.c.memory_id.in_(sa.select(memories.c.id).where(*_WAITING)),
-    )
-    return {row["target_id"] for row in await db.fetch_all(query)}
+    waiting = links.c.memory_id.in_(sa.select(memories.c.id).where(*_WAITING))
+    return set(await values_of(db, links.c.target_id, links.c.what == EXTRACTED_FROM, waiting))
 
 
 async def facts_of(db: Database, episodes: Collection[int]) -> set[tuple[int, str]]:

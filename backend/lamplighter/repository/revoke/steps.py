@@ -11,9 +11,10 @@ from lamplighter.domain.memory.review import Resolution
 from lamplighter.domain.memory.undo import UNDONE
 from lamplighter.domain.revoke.origin import OriginKind, TeachingOrigin
 from lamplighter.repository.memory.bulk import ids_as_json
-from lamplighter.repository.memory.history import CONTRADICTED, HistoryRecord, fetch
+from lamplighter.repository.memory.history import CONTRADICTED, HistoryRecord, history_rows
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InIdList
+from lamplighter.repository.store.statements import values_of
 from lamplighter.repository.store.tables import (
     acts,
     history,
@@ -62,25 +63,23 @@ async def revocations(db: Database) -> list[tuple[str, int]]:
 
 async def of_memories(db: Database, ids: Collection[int]) -> list[HistoryRecord]:
     """Return all changes of some memories, oldest first."""
-    query = sa.select(history).where(_among(history.c.memory_id, ids)).order_by(history.c.id)
-    return await fetch(db, query)
+    return await history_rows.oldest(db, _among(history.c.memory_id, ids))
 
 
 async def linked(db: Database, ids: Collection[int]) -> set[MemoryId]:
     """Return the memories that are linked with some memories, in either direction."""
-    found: set[MemoryId] = set()
     ends = (links.c.memory_id, links.c.target_id)
-    for own, other in (ends, ends[::-1]):
-        rows = await db.fetch_all(sa.select(other.label("id")).where(_among(own, ids)))
-        found |= {MemoryId(row["id"]) for row in rows}
-    return found
+    return {
+        number
+        for own, other in (ends, ends[::-1])
+        for number in await values_of(db, other, _among(own, ids))
+    }
 
 
 async def derived(db: Database, ids: Collection[int], kinds: Sequence[str]) -> set[MemoryId]:
     """Return the memories that were derived from some memories."""
-    query = sa.select(links.c.memory_id).where(_among(links.c.target_id, ids))
-    found = await db.fetch_all(query.where(links.c.what.in_(kinds)))
-    return {MemoryId(row["memory_id"]) for row in found}
+    of = _among(links.c.target_id, ids)
+    return set(await values_of(db, links.c.memory_id, of, links.c.what.in_(kinds)))
 
 
 async def sources_of(
@@ -96,13 +95,14 @@ async def sources_of(
 
 async def chosen_among(db: Database, ids: Collection[int]) -> set[MemoryId]:
     """Return those of some memories that a person chose in a review."""
-    chosen: set[MemoryId] = set()
-    sides = [(resolution, each) for resolution, some in _CHOSEN.items() for each in some]
-    for resolution, side in sides:
-        query = sa.select(side.label("id")).where(reviews.c.resolution == resolution)
-        rows = await db.fetch_all(query.where(_among(side, ids)))
-        chosen |= {MemoryId(row["id"]) for row in rows}
-    return chosen
+    return {
+        number
+        for resolution, sides in _CHOSEN.items()
+        for side in sides
+        for number in await values_of(
+            db, side, reviews.c.resolution == resolution, _among(side, ids)
+        )
+    }
 
 
 async def tiers_of(db: Database, ids: Collection[int]) -> dict[int, int]:
@@ -117,8 +117,7 @@ async def sessions_of(db: Database, origin: TeachingOrigin) -> list[int]:
         case OriginKind.SESSION:
             return [int(origin.name)]
         case OriginKind.AGENT:
-            query = sa.select(sessions.c.id).where(sessions.c.agent == origin.name)
-            return [row["id"] for row in await db.fetch_all(query)]
+            return await values_of(db, sessions.c.id, sessions.c.agent == origin.name)
         case OriginKind.SOURCE:
             return []
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
-
-import sqlalchemy as sa
+from typing import Any, Final
 
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.domain.search.search import RecordedHit, RecordedSearch
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Rows
 from lamplighter.repository.store.tables import searches
 
 
@@ -22,24 +21,19 @@ async def insert(
     now: datetime,
 ) -> RecordedSearch:
     """Record a search of a session, and its results."""
-    statement = (
-        sa.insert(searches)
-        .values(
-            session_id=session_id,
-            tool=tool,
-            query=query,
-            hits=[{"id": each.memory_id, "rank": each.rank} for each in hits],
-            at=now,
-        )
-        .returning(searches)
+    return await _rows.store(
+        db,
+        session_id=session_id,
+        tool=tool,
+        query=query,
+        hits=[{"id": each.memory_id, "rank": each.rank} for each in hits],
+        at=now,
     )
-    return _search(await db.fetch_one(statement))
 
 
 async def of_session(db: Database, session_id: int) -> list[RecordedSearch]:
     """Return the searches of a session, oldest first."""
-    query = sa.select(searches).where(searches.c.session_id == session_id).order_by(searches.c.id)
-    return [_search(row) for row in await db.fetch_all(query)]
+    return await _rows.oldest(db, searches.c.session_id == session_id)
 
 
 async def count(db: Database, session_id: int) -> int:
@@ -67,3 +61,6 @@ def _search(row: Any) -> RecordedSearch:
         hits=tuple(RecordedHit(each["id"], each["rank"]) for each in row["hits"]),
         at=row["at"],
     )
+
+
+_rows: Final = Rows(searches, _search)

@@ -16,7 +16,7 @@ from lamplighter.repository.store.statements import (
     PublishedRows,
     Statement,
     equal_to,
-    newest_first,
+    has_row,
     publisher,
 )
 from lamplighter.repository.store.tables import alerts, reader
@@ -84,7 +84,7 @@ async def list_candidates(db: Database, source: str, alert: Alert) -> list[Alert
         if alert.incident is None
         else _BY_INCIDENT(**key, incident=alert.incident)
     )
-    return [_from_row(row) for row in await db.fetch_all(query)]
+    return await _rows.fetch(db, query)
 
 
 async def record_delivery(
@@ -121,21 +121,16 @@ async def firing_services(db: Database) -> set[str]:
 
 async def is_firing(db: Database, request_id: int) -> bool:
     """Whether a request investigates a firing alert."""
-    query = (
-        sa.select(alerts.c.id)
-        .where(alerts.c.request_id == request_id)
-        .where(alerts.c.state == AlertState.FIRING)
-        .limit(1)
-    )
-    return await db.fetch_val(query) is not None
+    return await has_row(db, alerts.c.request_id == request_id, alerts.c.state == AlertState.FIRING)
 
 
 async def page(
     db: Database, selection: AlertFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[AlertIncident]:
     """Return one page of alerts, newest first."""
-    query = sa.select(alerts).where(*equal_to(alerts.c, **asdict(selection)))
-    return await newest_first(db, query, alerts.c.id, _from_row, limit=limit, position=position)
+    return await _rows.page(
+        db, *equal_to(alerts.c, **asdict(selection)), limit=limit, position=position
+    )
 
 
 async def _update(
@@ -145,5 +140,4 @@ async def _update(
     return changed
 
 
-_from_row: Final = reader(AlertIncident)
-_rows: Final = PublishedRows(alerts, _from_row, publisher(ENTITY, plain.alert))
+_rows: Final = PublishedRows(alerts, reader(AlertIncident), publisher(ENTITY, plain.alert))

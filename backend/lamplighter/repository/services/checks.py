@@ -12,7 +12,14 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Status, Trigger
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InTextList, Json, JsonRows, stamp
-from lamplighter.repository.store.statements import Fetch, Page, Statement, newest_first
+from lamplighter.repository.store.statements import (
+    Fetch,
+    Page,
+    Rows,
+    Statement,
+    has_row,
+    update_rows,
+)
 from lamplighter.repository.store.tables import checks, days, reader, sessions
 
 ROUND_TIER: Final = 1
@@ -75,14 +82,7 @@ async def insert(db: Database, session_id: int, result: CheckResult, *, now: dat
 
 async def recent(db: Database, service: str, name: str, *, limit: int) -> list[CheckResult]:
     """Return the last results of one check, newest first."""
-    query = (
-        sa.select(checks)
-        .where(checks.c.service == service)
-        .where(checks.c.name == name)
-        .order_by(checks.c.id.desc())
-        .limit(limit)
-    )
-    return [_check_result(row) for row in await db.fetch_all(query)]
+    return await _rows.newest(db, checks.c.service == service, checks.c.name == name, limit=limit)
 
 
 def latest(keys: Sequence[CheckKey]) -> Fetch[dict[CheckKey, LatestResult]]:
@@ -90,7 +90,7 @@ def latest(keys: Sequence[CheckKey]) -> Fetch[dict[CheckKey, LatestResult]]:
 
     def read(found: Sequence[Sequence[Any]]) -> dict[CheckKey, LatestResult]:
         return {
-            (row["service"], row["name"]): LatestResult(_check_result(row), row["began_at"])
+            (row["service"], row["name"]): LatestResult(_rows.read(row), row["began_at"])
             for rows in found
             for row in rows
         }
@@ -121,7 +121,7 @@ async def latest_of_service(db: Database, service: str) -> list[CheckResult]:
     )
     query = sa.select(checks).where(checks.c.id.in_(newest.group_by(checks.c.name)))
     rows = await db.fetch_all(query.order_by(checks.c.name, checks.c.id))
-    return [_check_result(row) for row in rows]
+    return [_rows.read(row) for row in rows]
 
 
 async def of_session(
@@ -131,18 +131,12 @@ async def of_session(
     query = sa.select(checks).where(checks.c.session_id == session_id).order_by(checks.c.id)
     if services is not None:
         query = query.where(checks.c.service.in_(list(services)))
-    return [_check_result(row) for row in await db.fetch_all(query)]
+    return await _rows.fetch(db, query)
 
 
 async def was_checked(db: Database, session_id: int, service: str) -> bool:
     """Whether a session checked a service."""
-    query = (
-        sa.select(checks.c.id)
-        .where(checks.c.session_id == session_id)
-        .where(checks.c.service == service)
-        .limit(1)
-    )
-    return await db.fetch_val(query) is not None
+    return await has_row(db, checks.c.session_id == session_id, checks.c.service == service)
 
 
 async def healthy_since(db: Database, service: str, *, after: datetime) -> datetime | None:
@@ -206,8 +200,7 @@ async def page(
     db: Database, service: str, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[CheckResult]:
     """Return one page of a service's results, newest first."""
-    query = sa.select(checks).where(checks.c.service == service)
-    return await newest_first(db, query, checks.c.id, _check_result, limit=limit, position=position)
+    return await _rows.page(db, checks.c.service == service, limit=limit, position=position)
 
 
 _DAYS: Final = Statement(
@@ -237,16 +230,11 @@ async def prune(db: Database, *, before: datetime) -> int:
 
 async def _count_in_day(db: Database, result: CheckResult, day: str) -> None:
     more = {"looks": 1, "failed": int(not result.ok), "warned": int(result.ok and result.warned)}
-    statement = (
-        sa.update(days)
-        .where(days.c.service == result.service)
-        .where(days.c.day == day)
-        .values({name: days.c[name] + count for name, count in more.items()})
-        .returning(days.c.looks)
-    )
-    if await db.fetch_val(statement) is None:
+    sums = {name: days.c[name] + count for name, count in more.items()}
+    own = (days.c.service == result.service, days.c.day == day)
+    if not await update_rows(db, days, *own, **sums):
         await db.execute(sa.insert(days).values(service=result.service, day=day, **more))
 
 
 _read_days: Final = msgspec.json.Decoder(list[CheckDay]).decode
-_check_result: Final = reader(CheckResult)
+_rows: Final = Rows(checks, reader(CheckResult))

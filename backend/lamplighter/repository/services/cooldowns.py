@@ -27,7 +27,6 @@ from lamplighter.repository.store.statements import (
     Statement,
     equal_to,
     fetch_list,
-    newest_first,
     one_of,
     publisher,
 )
@@ -97,7 +96,7 @@ async def change(db: Database, use_id: int, *, now: datetime, **values: Any) -> 
 
 async def get(db: Database, use_id: int) -> CooldownUse | None:
     """Return one use."""
-    return await db.fetch_first(sa.select(cooldowns).where(cooldowns.c.id == use_id), _use)
+    return await _rows.get(db, use_id)
 
 
 async def record_recovery(
@@ -161,23 +160,19 @@ async def unmarked(
     db: Database, session_ids: Sequence[int], service: str, action: ActionKind
 ) -> CooldownUse | None:
     """Return the newest use of some sessions that no marker has annotated."""
-    query = (
-        sa.select(cooldowns)
-        .where(cooldowns.c.session_id.in_(session_ids))
-        .where(cooldowns.c.service == service)
-        .where(cooldowns.c.action == action)
-        .where(cooldowns.c.outcome.in_(SPENDING_OUTCOMES))
-        .where(cooldowns.c.marked == 0)
-        .order_by(cooldowns.c.id.desc())
-        .limit(1)
+    return await _rows.last(
+        db,
+        cooldowns.c.session_id.in_(session_ids),
+        cooldowns.c.service == service,
+        cooldowns.c.action == action,
+        cooldowns.c.outcome.in_(SPENDING_OUTCOMES),
+        cooldowns.c.marked == 0,
     )
-    return await db.fetch_first(query, _use)
 
 
 async def uses_since(db: Database, moment: datetime) -> list[CooldownUse]:
     """Return every use from a moment on, oldest first."""
-    query = sa.select(cooldowns).where(cooldowns.c.created_at >= moment).order_by(cooldowns.c.id)
-    return [_use(row) for row in await db.fetch_all(query)]
+    return await _rows.oldest(db, cooldowns.c.created_at >= moment)
 
 
 _SPENT: Final = Statement(
@@ -197,17 +192,12 @@ async def spent(db: Database, *, now: datetime) -> list[CooldownUse]:
 
 def spent_fetch(now: datetime) -> Fetch[list[CooldownUse]]:
     """Build the fetch of the uses that took a slot and can still occupy it."""
-    return fetch_list(_SPENT(moment=now - LONGEST_WINDOW), _use)
+    return fetch_list(_SPENT(moment=now - LONGEST_WINDOW), _rows.read)
 
 
 async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[CooldownUse]:
     """Return the uses and refusals of some sessions, oldest first."""
-    query = (
-        sa.select(cooldowns)
-        .where(cooldowns.c.session_id.in_(list(session_ids)))
-        .order_by(cooldowns.c.id)
-    )
-    return [_use(row) for row in await db.fetch_all(query)]
+    return await _rows.oldest(db, cooldowns.c.session_id.in_(list(session_ids)))
 
 
 async def of_incidents(db: Database, incident_ids: Sequence[int]) -> list[tuple[int, CooldownUse]]:
@@ -219,33 +209,25 @@ async def of_incidents(db: Database, incident_ids: Sequence[int]) -> list[tuple[
         .where(cooldowns.c.outcome.in_(SPENDING_OUTCOMES))
         .order_by(cooldowns.c.id)
     )
-    return [(row["incident_id"], _use(row)) for row in await db.fetch_all(query)]
+    return [(row["incident_id"], _rows.read(row)) for row in await db.fetch_all(query)]
 
 
 async def recent(db: Database, service: str, *, limit: int) -> list[CooldownUse]:
     """Return the last uses of a service's cooldowns that ran, newest first."""
-    query = (
-        sa.select(cooldowns)
-        .where(cooldowns.c.service == service)
-        .where(cooldowns.c.outcome.in_(SPENDING_OUTCOMES))
-        .order_by(cooldowns.c.id.desc())
-        .limit(limit)
+    return await _rows.newest(
+        db, cooldowns.c.service == service, cooldowns.c.outcome.in_(SPENDING_OUTCOMES), limit=limit
     )
-    return [_use(row) for row in await db.fetch_all(query)]
 
 
 async def last_deployment(db: Database, service: str, *, before: datetime) -> CooldownUse | None:
     """Return the last deployment before `before` that succeeded, confirmed or not."""
-    query = (
-        sa.select(cooldowns)
-        .where(sa.func.lower(cooldowns.c.service) == service.lower())
-        .where(cooldowns.c.action == ActionKind.REDEPLOYMENT)
-        .where(cooldowns.c.outcome.in_((UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED)))
-        .where(cooldowns.c.created_at < before)
-        .order_by(cooldowns.c.id.desc())
-        .limit(1)
+    return await _rows.last(
+        db,
+        sa.func.lower(cooldowns.c.service) == service.lower(),
+        cooldowns.c.action == ActionKind.REDEPLOYMENT,
+        cooldowns.c.outcome.in_((UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED)),
+        cooldowns.c.created_at < before,
     )
-    return await db.fetch_first(query, _use)
 
 
 async def spelling(db: Database, service: str) -> str | None:
@@ -257,8 +239,9 @@ async def page(
     db: Database, selection: CooldownFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[CooldownUse]:
     """Return one page of uses and refusals, newest first."""
-    query = sa.select(cooldowns).where(*equal_to(cooldowns.c, **asdict(selection)))
-    return await newest_first(db, query, cooldowns.c.id, _use, limit=limit, position=position)
+    return await _rows.page(
+        db, *equal_to(cooldowns.c, **asdict(selection)), limit=limit, position=position
+    )
 
 
 async def _spellings(db: Database, service: str) -> list[str]:
@@ -274,5 +257,6 @@ async def usage_of(
     return statuses_of(names, await spent(db, now=now), now=now)
 
 
-_use: Final = reader(CooldownUse)
-_rows: Final = PublishedRows(cooldowns, _use, publisher(ENTITY, serialize.cooldown_use))
+_rows: Final = PublishedRows(
+    cooldowns, reader(CooldownUse), publisher(ENTITY, serialize.cooldown_use)
+)

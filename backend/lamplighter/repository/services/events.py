@@ -14,7 +14,7 @@ from lamplighter.domain.services.service import GENERAL
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import text_contains
-from lamplighter.repository.store.statements import Key, Page, after, newest_first, publisher
+from lamplighter.repository.store.statements import Key, Page, Rows, after, publisher
 from lamplighter.repository.store.tables import event_groups, events, reader
 
 if TYPE_CHECKING:
@@ -53,21 +53,17 @@ async def insert(
     **more: str,
 ) -> Event:
     """Record an event, and queue a notice if the settings say so; `more` may be its change."""
-    statement = (
-        sa.insert(events)
-        .values(
-            level=level,
-            service=service,
-            text=text,
-            session_id=session_id,
-            tier=tier,
-            source=source,
-            created_at=now,
-            **{"change": "", **more},
-        )
-        .returning(events)
+    event = await _rows.store(
+        db,
+        level=level,
+        service=service,
+        text=text,
+        session_id=session_id,
+        tier=tier,
+        source=source,
+        created_at=now,
+        **{"change": "", **more},
     )
-    event = from_row(await db.fetch_one(statement))
     await _publish(db, event, ChangeOp.CREATED, now=now)
     from lamplighter.repository.services import notices  # not needed by read commands
 
@@ -136,15 +132,14 @@ async def count_changes(
 
 async def get(db: Database, event_id: int) -> Event | None:
     """Return one event."""
-    return await db.fetch_first(sa.select(events).where(events.c.id == event_id), from_row)
+    return await _rows.get(db, event_id)
 
 
 async def page(
     db: Database, selection: EventSelection, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Event]:
     """Return one page of events, newest first."""
-    query = sa.select(events).where(*conditions(selection))
-    return await newest_first(db, query, events.c.id, from_row, limit=limit, position=position)
+    return await _rows.page(db, *conditions(selection), limit=limit, position=position)
 
 
 def conditions(selection: EventSelection, columns: Any = events.c) -> list[sa.ColumnElement[bool]]:
@@ -178,6 +173,7 @@ def _of(column: sa.Column[Any], event_id: int) -> sa.ScalarSelect[Any]:
 
 _publish = publisher(ENTITY, serialize.event)
 from_row: Final = reader(Event)
+_rows: Final = Rows(events, from_row)
 
 
 TIME_PREFIX_CHARS: Final = {1: 19, 10: 18, 60: 16, 600: 15, 3_600: 13, DAY: 10}

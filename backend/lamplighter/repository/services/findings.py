@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.sessions.handoff import Finding
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Rows
 from lamplighter.repository.store.tables import findings, reader
 
 
@@ -20,23 +21,12 @@ async def insert(db: Database, session_id: int, finding: Finding, *, now: dateti
 
 async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[Finding]:
     """Return the findings of some sessions, oldest first."""
-    query = (
-        sa.select(findings)
-        .where(findings.c.session_id.in_(list(session_ids)))
-        .order_by(findings.c.id)
-    )
-    return [_finding(row) for row in await db.fetch_all(query)]
+    return await _rows.oldest(db, findings.c.session_id.in_(list(session_ids)))
 
 
 async def recent(db: Database, service: str, *, limit: int) -> list[Finding]:
     """Return the last findings about a service, newest first."""
-    query = (
-        sa.select(findings)
-        .where(findings.c.service == service)
-        .order_by(findings.c.id.desc())
-        .limit(limit)
-    )
-    return [_finding(row) for row in await db.fetch_all(query)]
+    return await _rows.newest(db, findings.c.service == service, limit=limit)
 
 
-_finding: Final = reader(Finding)
+_rows: Final = Rows(findings, reader(Finding))

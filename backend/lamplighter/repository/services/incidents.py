@@ -23,10 +23,14 @@ from lamplighter.repository.store.statements import (
     Fetch,
     Page,
     PublishedRows,
+    Rows,
     Statement,
+    count_by,
     fetch_list,
-    newest_first,
+    has_row,
     publisher,
+    update_rows,
+    values_of,
 )
 from lamplighter.repository.store.tables import (
     cooldowns,
@@ -55,6 +59,11 @@ _OPEN_BY_SEVERITY: Final = Statement(
     .where(incidents.c.resolved_at.is_(None))
     .group_by(incidents.c.severity)
 )
+
+
+_LAST_DETECTED: Final = sa.func.max(
+    incidents.c.detected_at, type_=incidents.c.detected_at.type
+).label("at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,14 +99,12 @@ async def update(db: Database, incident_id: int, *, now: datetime, **values: Any
 
 async def get(db: Database, incident_id: int) -> Incident | None:
     """Return one incident."""
-    return await db.fetch_first(
-        sa.select(incidents).where(incidents.c.id == incident_id), _incident
-    )
+    return await _rows.get(db, incident_id)
 
 
 async def live(db: Database) -> list[Incident]:
     """Return the open incidents, oldest first."""
-    return [_incident(row) for row in await db.fetch_all(_LIVE())]
+    return await _rows.fetch(db, _LIVE())
 
 
 def urgent_fetch(*, limit: int) -> Fetch[tuple[list[Incident], dict[Level, int]]]:
@@ -108,7 +115,7 @@ def urgent_fetch(*, limit: int) -> Fetch[tuple[list[Incident], dict[Level, int]]
 
     def read(found: Sequence[Sequence[Any]]) -> tuple[list[Incident], dict[Level, int]]:
         counts = {Level(row["severity"]): row["count"] for row in found[1]}
-        return [_incident(row) for row in found[0]], counts
+        return [_rows.read(row) for row in found[0]], counts
 
     return Fetch([_MOST_URGENT(most=limit), _OPEN_BY_SEVERITY()], read)
 
@@ -132,24 +139,19 @@ _REPAIRED: Final = Statement(
 
 def repaired(*, since: datetime, limit: int) -> Fetch[list[Incident]]:
     """Build the fetch of the incidents that an action repaired since `since`, newest first."""
-    return fetch_list(_REPAIRED(since=since, most=limit), _incident)
+    return fetch_list(_REPAIRED(since=since, most=limit), _rows.read)
 
 
 async def unlearned(db: Database) -> list[Incident]:
     """Return the resolved incidents that have not been learned from yet, oldest first."""
-    return [_incident(row) for row in await db.fetch_all(_UNLEARNED())]
+    return await _rows.fetch(db, _UNLEARNED())
 
 
 async def claim_learning(db: Database, incident_id: int, *, now: datetime) -> bool:
     """Mark an incident as learned from; False if it already was, or is open again."""
-    statement = (
-        sa.update(incidents)
-        .where(incidents.c.id == incident_id)
-        .where(incidents.c.learned_at.is_(None), incidents.c.resolved_at.is_not(None))
-        .values(learned_at=now)
-        .returning(incidents.c.id)
-    )
-    return await db.fetch_val(statement) is not None
+    ended = (incidents.c.learned_at.is_(None), incidents.c.resolved_at.is_not(None))
+    own = incidents.c.id == incident_id
+    return bool(await update_rows(db, incidents, own, *ended, learned_at=now))
 
 
 async def count_roots(
@@ -183,14 +185,12 @@ async def count_roots(
 
 async def is_check_request(db: Database, request_id: int) -> bool:
     """Whether a request investigates an open incident that a check opened."""
-    query = (
-        sa.select(incidents.c.id)
-        .where(incidents.c.request_id == request_id)
-        .where(incidents.c.source == IncidentSource.CHECK)
-        .where(incidents.c.resolved_at.is_(None))
-        .limit(1)
+    return await has_row(
+        db,
+        incidents.c.request_id == request_id,
+        incidents.c.source == IncidentSource.CHECK,
+        incidents.c.resolved_at.is_(None),
     )
-    return await db.fetch_val(query) is not None
 
 
 async def page(
@@ -201,15 +201,17 @@ async def page(
     position: Sequence[Any] | None = None,
 ) -> Page[Incident]:
     """Return one page of incidents, newest first."""
-    query = sa.select(incidents)
+    conditions: list[sa.ColumnElement[bool]] = []
     if chosen.live is not None:
         none = incidents.c.resolved_at.is_(None)
-        query = query.where(none if chosen.live else ~none)
+        conditions.append(none if chosen.live else ~none)
     if chosen.service is not None:
-        query = query.where(incidents.c.id.in_(_of_service(chosen.service)))
+        of_service = sa.func.lower(incident_members.c.service) == chosen.service.lower()
+        numbers = sa.select(incident_members.c.incident_id).where(of_service)
+        conditions.append(incidents.c.id.in_(numbers))
     if chosen.detected_after is not None:
-        query = query.where(incidents.c.detected_at >= chosen.detected_after)
-    return await newest_first(db, query, incidents.c.id, _incident, limit=limit, position=position)
+        conditions.append(incidents.c.detected_at >= chosen.detected_after)
+    return await _rows.page(db, *conditions, limit=limit, position=position)
 
 
 async def count_since(db: Database, service: str, start: datetime) -> int:
@@ -224,9 +226,8 @@ async def count_since(db: Database, service: str, start: datetime) -> int:
 
 async def last_detected(db: Database, services: Iterable[str]) -> dict[str, datetime]:
     """Return when the last incident of each of some services was detected."""
-    last = sa.func.max(incidents.c.detected_at, type_=incidents.c.detected_at.type)
     query = (
-        sa.select(incident_members.c.service, last.label("at"))
+        sa.select(incident_members.c.service, _LAST_DETECTED)
         .join(incidents, incidents.c.id == incident_members.c.incident_id)
         .where(incident_members.c.service.in_(sorted(services)))
         .group_by(incident_members.c.service)
@@ -238,9 +239,8 @@ async def last_as_root(
     db: Database, services: Iterable[str], *, start: datetime
 ) -> dict[str, datetime]:
     """Return when the last incident of each root that ended since `start` was detected."""
-    last = sa.func.max(incidents.c.detected_at, type_=incidents.c.detected_at.type)
     query = (
-        sa.select(incidents.c.service, last.label("at"))
+        sa.select(incidents.c.service, _LAST_DETECTED)
         .where(incidents.c.service.in_(sorted(services)))
         .where(incidents.c.resolved_at >= start)
         .group_by(incidents.c.service)
@@ -252,15 +252,14 @@ async def count_recovered(
     db: Database, services: Iterable[str], *, start: datetime
 ) -> dict[str, int]:
     """Return the number of incidents since `start` that recovered by themselves, by root."""
-    query = (
-        sa.select(incidents.c.service, sa.func.count().label("count"))
-        .where(incidents.c.service.in_(sorted(services)))
-        .where(incidents.c.resolved_at >= start)
-        .where(incidents.c.detected_at >= start)
-        .where(incidents.c.outcome == IncidentOutcome.RECOVERED)
-        .group_by(incidents.c.service)
+    return await count_by(
+        db,
+        incidents.c.service,
+        incidents.c.service.in_(sorted(services)),
+        incidents.c.resolved_at >= start,
+        incidents.c.detected_at >= start,
+        incidents.c.outcome == IncidentOutcome.RECOVERED,
     )
-    return {row["service"]: row["count"] for row in await db.fetch_all(query)}
 
 
 async def members(db: Database, ids: Sequence[int]) -> dict[int, list[IncidentMember]]:
@@ -281,15 +280,9 @@ async def add_members(
 ) -> Incident:
     """Add services with their evidence to an incident; `root` becomes its root cause."""
     for name, detail in some.items():
-        statement = sa.insert(incident_members).values(
-            incident_id=incident.id,
-            service=name,
-            joined_at=now,
-            detail=detail,
-            investigated=False,
-            failures=1,
-        )
-        await db.execute(statement)
+        values = {"service": name, "joined_at": now, "detail": detail, "failures": 1}
+        statement = sa.insert(incident_members).values(incident_id=incident.id, **values)
+        await db.execute(statement.values(investigated=False))
     names = [root, *(name for name in (*incident.services, *some) if name != root)]
     return await update(db, incident.id, service=root, services=names, now=now)
 
@@ -300,23 +293,16 @@ async def update_members(
     """Change some members of an incident; `again=True` counts another failure."""
     if values.pop("again", False):
         values |= {"failures": incident_members.c.failures + 1, "investigated": False}
-    statement = (
-        sa.update(incident_members)
-        .where(incident_members.c.incident_id == incident_id)
-        .where(incident_members.c.service.in_(sorted(services)))
-        .values(**values)
-    )
-    await db.execute(statement)
+    own = incident_members.c.incident_id == incident_id
+    named = incident_members.c.service.in_(sorted(services))
+    await update_rows(db, incident_members, own, named, **values)
 
 
 async def move_sessions(db: Database, ids: Sequence[int], into: int) -> None:
     """Move some sessions from their incident to another incident."""
-    statement = (
-        sa.update(incident_sessions)
-        .where(incident_sessions.c.session_id.in_(ids))
-        .values(incident_id=into)
+    await update_rows(
+        db, incident_sessions, incident_sessions.c.session_id.in_(ids), incident_id=into
     )
-    await db.execute(statement)
 
 
 async def moved(db: Database, incident_id: int) -> dict[str, Any] | None:
@@ -330,12 +316,9 @@ async def remove_members(
     db: Database, incident: Incident, services: Sequence[str], *, now: datetime, **values: Any
 ) -> Incident:
     """Remove services from an incident; `values` are further columns."""
-    statement = (
-        sa.delete(incident_members)
-        .where(incident_members.c.incident_id == incident.id)
-        .where(incident_members.c.service.in_(services))
-    )
-    await db.execute(statement)
+    own = incident_members.c.incident_id == incident.id
+    named = incident_members.c.service.in_(services)
+    await db.execute(sa.delete(incident_members).where(own, named))
     left = [name for name in incident.services if name not in services]
     return await update(db, incident.id, service=left[0], services=left, now=now, **values)
 
@@ -350,10 +333,8 @@ async def add_entry(
     now: datetime,
 ) -> None:
     """Add an entry to the timeline of an incident."""
-    statement = sa.insert(incident_entries).values(
-        incident_id=incident_id, at=now, kind=kind, service=service, text=text
-    )
-    await db.execute(statement)
+    values = {"at": now, "kind": kind, "service": service, "text": text}
+    await db.execute(sa.insert(incident_entries).values(incident_id=incident_id, **values))
 
 
 async def last_flapping(db: Database, service: str, *, start: datetime) -> datetime | None:
@@ -373,24 +354,16 @@ async def last_flapping(db: Database, service: str, *, start: datetime) -> datet
 
 async def entries(db: Database, incident_id: int) -> list[IncidentEntry]:
     """Return the timeline entries that are stored with an incident, oldest first."""
-    query = (
-        sa.select(incident_entries)
-        .where(incident_entries.c.incident_id == incident_id)
-        .order_by(incident_entries.c.id)
-    )
-    return [_entry(row) for row in await db.fetch_all(query)]
+    return await _entries.oldest(db, incident_entries.c.incident_id == incident_id)
 
 
 async def flapping(db: Database, some: Sequence[Incident]) -> set[int]:
     """Return those of some incidents that have a flapping root."""
     if not some:
         return set()
-    query = (
-        sa.select(incident_entries.c.incident_id)
-        .where(incident_entries.c.incident_id.in_([each.id for each in some]))
-        .where(incident_entries.c.kind == EntryKind.FLAPPING)
-    )
-    return {row["incident_id"] for row in await db.fetch_all(query)}
+    marked = incident_entries.c.kind == EntryKind.FLAPPING
+    number = incident_entries.c.incident_id
+    return set(await values_of(db, number, number.in_([each.id for each in some]), marked))
 
 
 async def link(db: Database, incident_id: int, session_ids: Iterable[int]) -> None:
@@ -411,12 +384,8 @@ async def incident_of(db: Database, session_ids: Iterable[int]) -> dict[int, int
 
 async def session_ids(db: Database, incident_id: int) -> list[int]:
     """Return the sessions of an incident, oldest first."""
-    query = (
-        sa.select(incident_sessions.c.session_id)
-        .where(incident_sessions.c.incident_id == incident_id)
-        .order_by(incident_sessions.c.session_id)
-    )
-    return [row["session_id"] for row in await db.fetch_all(query)]
+    own = incident_sessions.c.incident_id == incident_id
+    return await values_of(db, incident_sessions.c.session_id, own)
 
 
 async def unlinked(db: Database, incident_id: int, request_id: int | None) -> list[int]:
@@ -455,13 +424,6 @@ async def settle_state(
     return await update(db, incident.id, state=state, now=now, **values)
 
 
-def _of_service(service: str) -> sa.Select[Any]:
-    return sa.select(incident_members.c.incident_id).where(
-        sa.func.lower(incident_members.c.service) == service.lower()
-    )
-
-
-_incident: Final = reader(Incident)
 _member: Final = reader(IncidentMember)
-_entry: Final = reader(IncidentEntry)
-_rows: Final = PublishedRows(incidents, _incident, publisher(ENTITY, as_json.incident))
+_entries: Final = Rows(incident_entries, reader(IncidentEntry))
+_rows: Final = PublishedRows(incidents, reader(Incident), publisher(ENTITY, as_json.incident))

@@ -29,8 +29,9 @@ from lamplighter.repository.store.statements import (
     Page,
     PublishedRows,
     equal_to,
-    newest_first,
+    has_row,
     publisher,
+    update_rows,
 )
 from lamplighter.repository.store.tables import (
     approvals,
@@ -129,7 +130,7 @@ async def insert_recovery(
     row = await db.fetch_one(alarms)
     if row is None:
         return
-    alarmed_at = _notice(row).created_at
+    alarmed_at = _rows.read(row).created_at
     minutes = max(1, round((now - alarmed_at).total_seconds() / 60))
     repair = next(
         (
@@ -150,8 +151,9 @@ async def was_alarmed(
 
     The notice is from `start` or later, or one of the sessions `by` reported it.
     """
-    query = sa.select(notices.c.id).where(*_alarms(services, by, start)).limit(1)
-    return await db.fetch_val(query.where(notices.c.state != NoticeState.SUPPRESSED)) is not None
+    return await has_row(
+        db, *_alarms(services, by, start), notices.c.state != NoticeState.SUPPRESSED
+    )
 
 
 async def leave_to_incident(
@@ -181,7 +183,7 @@ def _alarms(
 
 async def get(db: Database, notice_id: int) -> Notice | None:
     """Return one notice."""
-    return await db.fetch_first(sa.select(notices).where(notices.c.id == notice_id), _notice)
+    return await _rows.get(db, notice_id)
 
 
 async def is_due(db: Database, *, now: datetime, gap: timedelta) -> bool:
@@ -204,8 +206,7 @@ async def _sent_alone(db: Database, *, start: datetime, end: datetime) -> bool:
 
 async def has_waiting(db: Database) -> bool:
     """Whether any notice is still to be sent, now or later."""
-    waiting = sa.select(notices.c.id).where(notices.c.state == NoticeState.WAITING).limit(1)
-    return await db.fetch_val(waiting) is not None
+    return await has_row(db, notices.c.state == NoticeState.WAITING)
 
 
 async def claim(db: Database, *, limit: int, now: datetime) -> list[Notice]:
@@ -237,8 +238,7 @@ async def settle(
 
 async def set_reached(db: Database, ids: Sequence[int], marks: Collection[str]) -> None:
     """Store which targets accepted some notices; nobody follows that, so it is no change."""
-    changed = sa.update(notices).where(notices.c.id.in_(ids)).values(reached=sorted(marks))
-    await db.execute(changed)
+    await update_rows(db, notices, notices.c.id.in_(ids), reached=sorted(marks))
 
 
 async def of_incident(
@@ -258,7 +258,7 @@ async def of_incident(
     query = sa.select(notices).where(notices.c.link.in_(links) | alarms)
     if before is not None:
         query = query.where(notices.c.id < before)
-    return [_notice(row) for row in await db.fetch_all(query)]
+    return await _rows.fetch(db, query)
 
 
 async def _with_merged(db: Database, incident_id: int) -> set[int]:
@@ -285,8 +285,7 @@ async def page(
     position: Sequence[Any] | None = None,
 ) -> Page[Notice]:
     """Return one page of notices, newest first."""
-    query = sa.select(notices).where(*equal_to(notices.c, state=state))
-    return await newest_first(db, query, notices.c.id, _notice, limit=limit, position=position)
+    return await _rows.page(db, *equal_to(notices.c, state=state), limit=limit, position=position)
 
 
 async def _last_recovery(db: Database, service: str) -> int:
@@ -315,16 +314,13 @@ async def _open_severities(db: Database, service: str) -> list[Level]:
 async def _was_sent(
     db: Database, title: str, service: str | None, *, start: datetime, after: int
 ) -> bool:
-    query = (
-        sa.select(notices.c.id)
-        .where(notices.c.title == title)
-        .where(notices.c.service.is_not_distinct_from(service))
-        .where(notices.c.created_at > start)
-        .where(notices.c.id > after)
-        .limit(1)
+    return await has_row(
+        db,
+        notices.c.title == title,
+        notices.c.service.is_not_distinct_from(service),
+        notices.c.created_at > start,
+        notices.c.id > after,
     )
-    return await db.fetch_val(query) is not None
 
 
-_notice: Final = reader(Notice)
-_rows: Final = PublishedRows(notices, _notice, publisher(ENTITY, plain.notice))
+_rows: Final = PublishedRows(notices, reader(Notice), publisher(ENTITY, plain.notice))

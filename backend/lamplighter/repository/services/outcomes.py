@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from lamplighter.domain.learning.facts import LearnedFact
 from lamplighter.domain.learning.outcome import OutcomeRecord
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Rows
 from lamplighter.repository.store.tables import declarations, learned_facts, outcomes, reader
 
 MAX_RECORDS: Final = 500
@@ -37,13 +38,12 @@ async def of_service(db: Database, service: str) -> list[OutcomeRecord]:
         .order_by(outcomes.c.id.desc())
         .limit(MAX_RECORDS)
     )
-    return [_record(row) for row in await db.fetch_all(query)][::-1]
+    return [_records.read(row) for row in await db.fetch_all(query)][::-1]
 
 
 async def of_incident(db: Database, incident_id: int) -> list[OutcomeRecord]:
     """Return the outcomes of one incident, oldest first."""
-    query = sa.select(outcomes).where(outcomes.c.incident_id == incident_id).order_by(outcomes.c.id)
-    return [_record(row) for row in await db.fetch_all(query)]
+    return await _records.oldest(db, outcomes.c.incident_id == incident_id)
 
 
 async def facts_of(db: Database, *services: str) -> list[LearnedFact]:
@@ -53,13 +53,12 @@ async def facts_of(db: Database, *services: str) -> list[LearnedFact]:
         .where(sa.func.lower(learned_facts.c.service).in_([each.lower() for each in services]))
         .order_by(learned_facts.c.memory_id.desc())
     )
-    return [_fact(row) for row in await db.fetch_all(query)]
+    return await _facts.fetch(db, query)
 
 
 async def fact_of(db: Database, memory_id: int) -> LearnedFact | None:
     """Return the learned fact behind a memory, or None."""
-    query = sa.select(learned_facts).where(learned_facts.c.memory_id == memory_id)
-    return await db.fetch_first(query, _fact)
+    return await _facts.one(db, learned_facts.c.memory_id == memory_id)
 
 
 async def put_fact(db: Database, fact: LearnedFact, before: LearnedFact | None) -> None:
@@ -82,5 +81,5 @@ async def put_declared(db: Database, keys: Mapping[str, str]) -> None:
     await db.execute(sa.insert(declarations).values(rows))
 
 
-_record: Final = reader(OutcomeRecord)
-_fact: Final = reader(LearnedFact)
+_records: Final = Rows(outcomes, reader(OutcomeRecord))
+_facts: Final = Rows(learned_facts, reader(LearnedFact))

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from lamplighter.domain.services.checks.silence import ServicePause
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
-from lamplighter.repository.store.statements import Fetch, Statement, fetch_list
+from lamplighter.repository.store.statements import Fetch, Rows, Statement, fetch_list, update_rows
 from lamplighter.repository.store.tables import reader, service_pauses
 
 
@@ -16,21 +16,13 @@ async def insert(
     db: Database, service: str, reason: str, *, by: str, until: datetime | None, now: datetime
 ) -> ServicePause:
     """Store a pause that begins now."""
-    values = {"service": service, "reason": reason, "by": by, "began_at": now, "until": until}
-    row = await db.fetch_one(sa.insert(service_pauses).values(**values).returning(service_pauses))
-    return _pause(row)
+    return await _rows.store(db, service=service, reason=reason, by=by, began_at=now, until=until)
 
 
 async def end(db: Database, service: str, *, now: datetime) -> int:
     """End the pauses of a service, and return their number."""
-    statement = (
-        sa.update(service_pauses)
-        .where(service_pauses.c.service == service)
-        .where(_covering(now))
-        .values(ended_at=now)
-        .returning(service_pauses.c.id)
-    )
-    return len(await db.fetch_all(statement))
+    own = service_pauses.c.service == service
+    return await update_rows(db, service_pauses, own, _covering(now), ended_at=now)
 
 
 async def covering(db: Database, *, since: datetime) -> list[ServicePause]:
@@ -40,24 +32,19 @@ async def covering(db: Database, *, since: datetime) -> list[ServicePause]:
 
 async def reopen(db: Database, service: str, *, ended_at: datetime) -> None:
     """Resume the pauses of a service that ended at a moment."""
-    statement = (
-        sa.update(service_pauses)
-        .where(service_pauses.c.service == service)
-        .where(service_pauses.c.ended_at == ended_at)
-        .values(ended_at=None)
-    )
-    await db.execute(statement)
+    own = service_pauses.c.service == service
+    ended = service_pauses.c.ended_at == ended_at
+    await update_rows(db, service_pauses, own, ended, ended_at=None)
 
 
 async def between(db: Database, service: str, start: datetime, end: datetime) -> list[ServicePause]:
     """Return the pauses of a service that overlap a span of time, oldest first."""
-    query = _BETWEEN(service=service, since=start, end=end)
-    return [_pause(row) for row in await db.fetch_all(query)]
+    return await _rows.fetch(db, _BETWEEN(service=service, since=start, end=end))
 
 
 def covering_fetch(since: datetime) -> Fetch[list[ServicePause]]:
     """Build the fetch of the pauses that had not ended at a moment, the newest first."""
-    return fetch_list(_COVERING(since=since), _pause)
+    return fetch_list(_COVERING(since=since), _rows.read)
 
 
 def _covering(at: Any) -> sa.ColumnElement[bool]:
@@ -74,4 +61,4 @@ _BETWEEN: Final = Statement(
     .where(service_pauses.c.began_at < sa.bindparam("end", type_=UTCDateTime()))
     .order_by(service_pauses.c.id)
 )
-_pause: Final = reader(ServicePause)
+_rows: Final = Rows(service_pauses, reader(ServicePause))

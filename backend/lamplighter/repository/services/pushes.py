@@ -14,7 +14,7 @@ from lamplighter.domain.services.checks.push import (
     SignalKind,
 )
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import Page, newest_first
+from lamplighter.repository.store.statements import Page, Rows, update_rows
 from lamplighter.repository.store.tables import push_checks, push_signals, reader
 
 MAX_WAITING: Final = 10_000
@@ -31,40 +31,28 @@ class PushRecord:
 
 async def set_key(db: Database, state: PushState, key_hash: str, *, now: datetime) -> None:
     """Store the key of a check, replacing an earlier key, whose signals stay."""
-    statement = (
-        sa.update(push_checks).where(_of(state.service, state.check)).values(key_hash=key_hash)
-    )
-    if await db.fetch_one(statement.returning(push_checks.c.service)) is not None:
+    if await update_rows(db, push_checks, _of(state.service, state.check), key_hash=key_hash):
         return
-    await db.execute(
-        sa.insert(push_checks).values(
-            service=state.service,
-            check=state.check,
-            key_hash=key_hash,
-            created_at=now,
-            evaluated_to=0,
-            **_counted(state),
-        )
-    )
+    values = {"service": state.service, "check": state.check, "key_hash": key_hash}
+    statement = sa.insert(push_checks).values(**values, created_at=now, evaluated_to=0)
+    await db.execute(statement.values(**_counted(state)))
 
 
 async def by_key(db: Database, key_hash: str) -> PushRecord | None:
     """Return the check with a key."""
-    return await db.fetch_first(
-        sa.select(push_checks).where(push_checks.c.key_hash == key_hash), _record
-    )
+    return await _checks.one(db, push_checks.c.key_hash == key_hash)
 
 
 async def every(db: Database) -> list[PushRecord]:
     """Return all checks that have a key."""
     query = sa.select(push_checks).order_by(push_checks.c.service, push_checks.c.check)
-    return [_record(row) for row in await db.fetch_all(query)]
+    return await _checks.fetch(db, query)
 
 
 async def update(db: Database, state: PushState, *, evaluated_to: int) -> None:
     """Store the state of a check and its last evaluated signal."""
-    statement = sa.update(push_checks).where(_of(state.service, state.check))
-    await db.execute(statement.values(evaluated_to=evaluated_to, **_counted(state)))
+    own, counted = _of(state.service, state.check), _counted(state)
+    await update_rows(db, push_checks, own, evaluated_to=evaluated_to, **counted)
 
 
 async def insert_signal(
@@ -81,19 +69,14 @@ async def insert_signal(
     If no supervisor evaluates signals for a long time, only the newest stay.
     """
     service, check = record.state.service, record.state.check
-    statement = (
-        sa.insert(push_signals)
-        .values(service=service, check=check, kind=kind, exit_status=exit_status, body=body, at=now)
-        .returning(push_signals)
+    signal = await _signals.store(
+        db, service=service, check=check, kind=kind, exit_status=exit_status, body=body, at=now
     )
-    signal = _signal(await db.fetch_one(statement))
     if (last := await _before_newest(db, service, check, SIGNALS_STORED)) is not None:
         old = _sent(service, check) & (push_signals.c.id <= last)
         done = old & (push_signals.c.id <= record.evaluated_to)
         await db.execute(sa.delete(push_signals).where(done))
-        await db.execute(
-            sa.update(push_signals).where(old).where(push_signals.c.body != "").values(body="")
-        )
+        await update_rows(db, push_signals, old, push_signals.c.body != "", body="")
     if (last := await _before_newest(db, service, check, MAX_WAITING)) is not None:
         beyond = _sent(service, check) & (push_signals.c.id <= last)
         await db.execute(sa.delete(push_signals).where(beyond))
@@ -122,22 +105,15 @@ async def count_signals(db: Database, service: str, check: str, *, since: dateti
 
 async def signals_after(db: Database, record: PushRecord, *, limit: int) -> list[PushSignal]:
     """Return the signals of a check that are not evaluated yet, oldest first."""
-    query = (
-        sa.select(push_signals)
-        .where(_sent(record.state.service, record.state.check))
-        .where(push_signals.c.id > record.evaluated_to)
-        .order_by(push_signals.c.id)
-        .limit(limit)
-    )
-    return [_signal(row) for row in await db.fetch_all(query)]
+    own = _sent(record.state.service, record.state.check)
+    return await _signals.oldest(db, own, push_signals.c.id > record.evaluated_to, limit=limit)
 
 
 async def page(
     db: Database, service: str, check: str, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[PushSignal]:
     """Return one page of the signals of a check, newest first."""
-    query = sa.select(push_signals).where(_sent(service, check))
-    return await newest_first(db, query, push_signals.c.id, _signal, limit=limit, position=position)
+    return await _signals.page(db, _sent(service, check), limit=limit, position=position)
 
 
 def _of(service: str, check: str) -> sa.ColumnElement[bool]:
@@ -159,4 +135,5 @@ def _record(row: Any) -> PushRecord:
     return PushRecord(state=state, evaluated_to=row["evaluated_to"])
 
 
-_signal: Final = reader(PushSignal)
+_checks: Final = Rows(push_checks, _record)
+_signals: Final = Rows(push_signals, reader(PushSignal))

@@ -18,7 +18,7 @@ from lamplighter.domain.services.series import (
 )
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InTextList, Json, UTCDateTime
-from lamplighter.repository.store.statements import Fetch, Statement, fetch_list
+from lamplighter.repository.store.statements import Fetch, Rows, Statement, fetch_list
 from lamplighter.repository.store.tables import (
     check_aggregates,
     check_points,
@@ -100,36 +100,34 @@ async def find(db: Database, keys: Sequence[SeriesKey]) -> dict[SeriesKey, Check
     if not keys:
         return {}
     rows = await db.fetch_each([_FIND(service=service, name=name) for service, name in keys])
-    return {key: series_of(row) for key, found in zip(keys, rows, strict=True) for row in found}
+    return {
+        key: series_rows.read(row) for key, found in zip(keys, rows, strict=True) for row in found
+    }
 
 
 def by_key(services: Sequence[str]) -> Fetch[dict[SeriesKey, CheckSeries]]:
     """Build the fetch of the series of the checks of some services."""
     return Fetch(
         [_OF_SERVICES(services=Json.written(services))],
-        lambda found: {(row["service"], row["name"]): series_of(row) for row in found[0]},
+        lambda found: {(row["service"], row["name"]): series_rows.read(row) for row in found[0]},
     )
 
 
 async def create(db: Database, run: CheckRun) -> CheckSeries:
     """Insert the series of a check that has never run."""
-    statement = (
-        sa.insert(check_series)
-        .values(
-            service=run.service,
-            name=run.check,
-            kind=run.kind,
-            state=PointState.INCONCLUSIVE,
-            streak=0,
-            attempts=1,
-            late_ms=0,
-            detail="",
-            silent=False,
-            latencies=list(NO_LATENCIES),
-        )
-        .returning(check_series)
+    return await series_rows.store(
+        db,
+        service=run.service,
+        name=run.check,
+        kind=run.kind,
+        state=PointState.INCONCLUSIVE,
+        streak=0,
+        attempts=1,
+        late_ms=0,
+        detail="",
+        silent=False,
+        latencies=list(NO_LATENCIES),
     )
-    return series_of(await db.fetch_one(statement))
 
 
 async def stored(db: Database, points: Sequence[tuple[int, datetime]]) -> set[tuple[int, datetime]]:
@@ -167,7 +165,7 @@ async def of_services(db: Database, services: Sequence[str]) -> list[CheckSeries
         .where(check_series.c.service.in_(list(services)))
         .order_by(check_series.c.service, check_series.c.name, check_series.c.id)
     )
-    return [series_of(row) for row in await db.fetch_all(query)]
+    return await series_rows.fetch(db, query)
 
 
 async def recovered(db: Database, services: Iterable[str]) -> set[str]:
@@ -212,7 +210,7 @@ async def last_passed(db: Database, services: Sequence[str]) -> dict[SeriesKey, 
 
 async def failing(db: Database) -> list[CheckSeries]:
     """Return the series whose last conclusive result is a failure."""
-    return [series_of(row) for row in await db.fetch_all(_FAILING(failed=PointState.FAILED))]
+    return await series_rows.fetch(db, _FAILING(failed=PointState.FAILED))
 
 
 async def services_up(db: Database) -> dict[str, bool]:
@@ -229,8 +227,7 @@ async def services_up(db: Database) -> dict[str, bool]:
 
 async def every(db: Database) -> list[CheckSeries]:
     """Return all series."""
-    query = sa.select(check_series).order_by(check_series.c.id)
-    return [series_of(row) for row in await db.fetch_all(query)]
+    return await series_rows.oldest(db)
 
 
 async def points(
@@ -323,4 +320,4 @@ def _aggregate(row: Any) -> Aggregate:
     return Aggregate(**{name: row[name] for name in _AGGREGATE})
 
 
-series_of: Final = reader(CheckSeries)
+series_rows: Final = Rows(check_series, reader(CheckSeries))

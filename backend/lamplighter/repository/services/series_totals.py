@@ -18,7 +18,7 @@ from lamplighter.domain.services.series import (
     SeriesResolution,
     span_start,
 )
-from lamplighter.repository.services.series import series_of
+from lamplighter.repository.services.series import series_rows
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, InIdList, Seconds, UTCDateTime
 from lamplighter.repository.store.statements import Fetch, Statement, fetch_list
@@ -256,4 +256,4 @@ async def checked_since(db: Database, moment: datetime) -> list[CheckSeries]:
         .where(check_series.c.checked_at >= moment)
         .order_by(check_series.c.checked_at, check_series.c.id)
     )
-    return [series_of(row) for row in await db.fetch_all(query)]
+    return await series_rows.fetch(db, query)

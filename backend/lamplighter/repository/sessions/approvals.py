@@ -25,6 +25,7 @@ from lamplighter.repository.store.statements import (
     PublishedRows,
     Statement,
     equal_to,
+    has_row,
     in_order,
     publisher,
 )
@@ -73,23 +74,19 @@ async def insert(
 
 async def get(db: Database, number: int) -> Approval | None:
     """Return one approval."""
-    return await db.fetch_first(sa.select(approvals).where(approvals.c.id == number), _approval)
+    return await _rows.get(db, number)
 
 
 async def of_session(db: Database, session_id: int) -> list[Approval]:
     """Return the approvals that a session requested, oldest first."""
-    query = sa.select(approvals).where(approvals.c.session_id == session_id)
-    return await _fetch(db, query.order_by(approvals.c.id))
+    return await _rows.oldest(db, approvals.c.session_id == session_id)
 
 
 async def open_for_service(db: Database, service: str) -> list[Approval]:
     """Return the open approvals for a service, oldest first."""
-    query = (
-        sa.select(approvals)
-        .where(approvals.c.state == ApprovalState.OPEN)
-        .where(approvals.c.service == service)
+    return await _rows.oldest(
+        db, approvals.c.state == ApprovalState.OPEN, approvals.c.service == service
     )
-    return await _fetch(db, query.order_by(approvals.c.id))
 
 
 _WAITING: Final = Statement(
@@ -126,8 +123,7 @@ async def was_refused(db: Database, session_id: int, service: str, *states: Appr
 
 async def replacement_of(db: Database, number: int) -> Approval | None:
     """Return the approval that replaces another approval."""
-    query = sa.select(approvals).where(approvals.c.replaces == number)
-    return await db.fetch_first(query, _approval)
+    return await _rows.one(db, approvals.c.replaces == number)
 
 
 async def newest(db: Database, session_id: int, request: ActionRequest) -> Approval | None:
@@ -145,26 +141,18 @@ async def newest_before(db: Database, session_id: int, request: ActionRequest) -
 async def _newest(
     db: Database, request: ActionRequest, *conditions: sa.ColumnElement[bool]
 ) -> Approval | None:
-    query = (
-        sa.select(approvals)
-        .where(*conditions, *_bound(request))
-        .order_by(approvals.c.id.desc())
-        .limit(1)
-    )
-    return await db.fetch_first(query, _approval)
+    return await _rows.last(db, *conditions, *_bound(request))
 
 
 async def was_approved(db: Database, request: ActionRequest) -> bool:
     """Whether a person ever approved exactly this command in this directory."""
     service, _, argv, directory = request.bound
-    query = (
-        sa.select(approvals.c.id)
-        .where(approvals.c.service == service, *_same_command(argv, directory))
-        .where(approvals.c.state.in_(APPROVED_STATES))
-        .order_by(approvals.c.id)
-        .limit(1)
+    return await has_row(
+        db,
+        approvals.c.service == service,
+        *_same_command(argv, directory),
+        approvals.c.state.in_(APPROVED_STATES),
     )
-    return await db.fetch_one(query) is not None
 
 
 async def change_state(
@@ -208,7 +196,7 @@ async def page(
     key = Key(approvals.c.id, descending=selection.state is not ApprovalState.OPEN)
     chosen = equal_to(approvals.c, state=selection.state, session_id=selection.session)
     query = sa.select(approvals).where(*chosen)
-    return await in_order(db, query, key, _approval, limit=limit, position=position)
+    return await in_order(db, query, key, _rows.read, limit=limit, position=position)
 
 
 def count_open(now: datetime) -> Fetch[tuple[int, datetime | None]]:
@@ -234,9 +222,4 @@ def _same_command(argv: Sequence[str], directory: str | None) -> list[sa.ColumnE
     ]
 
 
-async def _fetch(db: Database, query: Any) -> list[Approval]:
-    return [_approval(row) for row in await db.fetch_all(query)]
-
-
-_approval: Final = reader(Approval)
-_rows: Final = PublishedRows(approvals, _approval, publisher(ENTITY, serialize.approval))
+_rows: Final = PublishedRows(approvals, reader(Approval), publisher(ENTITY, serialize.approval))

@@ -30,14 +30,10 @@ async def insert(
     now: datetime,
 ) -> Escalation:
     """Record the escalation of a service by a session, once per session and service."""
-    existing = await _fetch(
-        db,
-        sa.select(escalations)
-        .where(escalations.c.session_id == session_id)
-        .where(escalations.c.service == service),
-    )
-    if existing:
-        return existing[0]
+    own = escalations.c.session_id == session_id
+    existing = await _rows.first(db, own, escalations.c.service == service)
+    if existing is not None:
+        return existing
     values = {"session_id": session_id, "tier": tier, "service": service, "reason": reason}
     more = {"state": state, "why": why, "created_at": now}
     return await _rows.insert(db, {**values, **more}, now=now)
@@ -45,12 +41,7 @@ async def insert(
 
 async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[Escalation]:
     """Return the escalations of some sessions, oldest first."""
-    query = (
-        sa.select(escalations)
-        .where(escalations.c.session_id.in_(list(session_ids)))
-        .order_by(escalations.c.id)
-    )
-    return await _fetch(db, query)
+    return await _rows.oldest(db, escalations.c.session_id.in_(list(session_ids)))
 
 
 async def needs_person(db: Database, session_id: int, service: str) -> bool:
@@ -64,21 +55,19 @@ async def needs_person(db: Database, session_id: int, service: str) -> bool:
 async def handled_at(db: Database, service: str) -> datetime | None:
     """Return when a person last marked a service as handled."""
     query = sa.select(escalations).where(escalations.c.why == HANDLED)
-    held = [each for each in await _fetch(db, query) if is_same_service(each.service, service)]
+    held = [each for each in await _rows.fetch(db, query) if is_same_service(each.service, service)]
     return max((each.closed_at for each in held if each.closed_at), default=None)
 
 
 async def closed_after(db: Database, start: datetime) -> list[Escalation]:
     """Return the escalations to a person that were closed since a time, oldest first."""
-    query = sa.select(escalations).where(escalations.c.closed_at >= start)
-    return await _fetch(db, query.order_by(escalations.c.id))
+    return await _rows.oldest(db, escalations.c.closed_at >= start)
 
 
 async def unfinished(db: Database) -> list[Escalation]:
     """Return the open escalations, oldest first."""
     states = (EscalationState.OPEN, EscalationState.ACCEPTED)
-    query = sa.select(escalations).where(escalations.c.state.in_(states)).order_by(escalations.c.id)
-    return await _fetch(db, query)
+    return await _rows.oldest(db, escalations.c.state.in_(states))
 
 
 _IN_PROGRESS: Final = Statement(
@@ -92,7 +81,7 @@ _IN_PROGRESS: Final = Statement(
 
 async def in_progress(db: Database) -> list[Escalation]:
     """Return the escalations that a running session has accepted, oldest first."""
-    return await _fetch(db, _IN_PROGRESS())
+    return await _rows.fetch(db, _IN_PROGRESS())
 
 
 _FOR_PEOPLE: Final = Statement(
@@ -111,7 +100,7 @@ def people_fetch() -> Fetch[list[Escalation]]:
     """Build the fetch of the open escalations to a person, the newest of each service."""
 
     def read(found: Sequence[Sequence[Any]]) -> list[Escalation]:
-        every = [_escalation(row) for row in found[0]]
+        every = [_rows.read(row) for row in found[0]]
         newest = {normalize_service_name(each.service): each for each in every}
         return sorted(newest.values(), key=lambda each: each.id)
 
@@ -136,8 +125,7 @@ async def change_state(
 
 async def get(db: Database, number: int) -> Escalation | None:
     """Return one escalation."""
-    query = sa.select(escalations).where(escalations.c.id == number)
-    return await db.fetch_first(query, _escalation)
+    return await _rows.get(db, number)
 
 
 async def close(
@@ -145,7 +133,7 @@ async def close(
 ) -> list[Escalation]:
     """Close escalations to a person for a service, except those of the session `but`."""
     waiting = escalations.c.state == EscalationState.PERSON
-    held = await _fetch(db, sa.select(escalations).where(waiting))
+    held = await _rows.fetch(db, sa.select(escalations).where(waiting))
     numbers = [
         each.id
         for each in held
@@ -164,7 +152,7 @@ async def reopen(
     handled = [escalations.c.why == HANDLED, escalations.c.closed_at == closed_at]
     values = {"state": EscalationState.PERSON, "closed_at": None}
     reopened: list[Escalation] = []
-    for each in await _fetch(db, sa.select(escalations).where(*handled)):
+    for each in await _rows.fetch(db, sa.select(escalations).where(*handled)):
         one, own = [escalations.c.id == each.id], why.get(str(each.id), "")
         reopened += await _rows.update(db, one, {**values, "why": own}, now=now)
     return reopened
@@ -172,12 +160,9 @@ async def reopen(
 
 async def why_for_people(db: Database) -> dict[str, str]:
     """Return the reason of each open escalation to a person, by ID as text."""
-    return {str(each.id): each.why for each in await _fetch(db, _FOR_PEOPLE())}
+    return {str(each.id): each.why for each in await _rows.fetch(db, _FOR_PEOPLE())}
 
 
-async def _fetch(db: Database, query: Any) -> list[Escalation]:
-    return [_escalation(row) for row in await db.fetch_all(query)]
-
-
-_escalation: Final = reader(Escalation)
-_rows: Final = PublishedRows(escalations, _escalation, publisher(ENTITY, serialize.escalation))
+_rows: Final = PublishedRows(
+    escalations, reader(Escalation), publisher(ENTITY, serialize.escalation)
+)

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.session import OutcomeState, Session, Status, Trigger
-from lamplighter.repository.sessions.sessions import ENTITY, from_row, publish
+from lamplighter.repository.sessions.sessions import ENTITY, session_rows
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InIdList
@@ -50,7 +50,7 @@ async def healthy_rounds(
         .order_by(columns.id)
         .limit(limit)
     )
-    return [from_row(row) for row in await db.fetch_all(query)]
+    return await session_rows.fetch(db, query)
 
 
 async def referred(db: Database, ids: Sequence[int]) -> set[int]:
@@ -76,14 +76,7 @@ async def fold(db: Database, rounds: Sequence[Session], *, now: datetime) -> Ses
     await changes.blank_rows(db, ENTITY, ids)
     gone = {"ids": ids, "op": ChangeOp.DELETED}
     await changes.append(db, ENTITY, 0, ChangeOp.BATCH, now=now, row=gone)
-    statement = (
-        sa.update(sessions)
-        .where(sessions.c.id == last.id)
-        .values(**sums, version=sessions.c.version + 1)
-        .returning(sessions)
-    )
-    folded = from_row(await db.fetch_one(statement))
-    await publish(db, folded, ChangeOp.UPDATED, now=now)
+    [folded] = await session_rows.update(db, [sessions.c.id == last.id], sums, now=now)
     return folded
 
 

@@ -29,7 +29,7 @@ async def insert(db: Database, way: HaltSource, *, reason: str, by: str, now: da
 
 async def get_active(db: Database, way: HaltSource = HaltSource.ROW) -> Halt | None:
     """Return the active halt of one kind."""
-    return await db.fetch_first(_ACTIVE(way=way), _halt)
+    return await db.fetch_first(_ACTIVE(way=way), _rows.read)
 
 
 async def is_halted(db: Database) -> bool:
@@ -43,5 +43,4 @@ async def release(db: Database, halt_id: int, *, by: str, now: datetime) -> Halt
     return await _rows.update_one(db, holds, {"released_by": by, "released_at": now}, now=now)
 
 
-_halt: Final = reader(Halt)
-_rows: Final = PublishedRows(halts, _halt, publisher(ENTITY, plain.halt))
+_rows: Final = PublishedRows(halts, reader(Halt), publisher(ENTITY, plain.halt))

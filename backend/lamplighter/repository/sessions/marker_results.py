@@ -46,14 +46,14 @@ _COUNT_INGESTED: Final = Statement(
 
 async def insert(db: Database, *, now: datetime, **values: Any) -> MarkerResult:
     """Record the result of a marker; `values` are the fields of a MarkerResult but its ID."""
-    mark = _mark(await db.fetch_one(_INSERT(**values, created_at=now)))
+    mark = _rows.read(await db.fetch_one(_INSERT(**values, created_at=now)))
     await _publish(db, mark, ChangeOp.CREATED, now=now)
     return mark
 
 
 async def get(db: Database, mark_id: int) -> MarkerResult | None:
     """Return one marker."""
-    return await db.fetch_first(sa.select(markers).where(markers.c.id == mark_id), _mark)
+    return await _rows.get(db, mark_id)
 
 
 async def accept_ignored(
@@ -70,7 +70,7 @@ async def page(
 ) -> Page[MarkerResult]:
     """Return one page of the markers of a session, in the order they were printed."""
     query = sa.select(markers).where(markers.c.session_id == session_id)
-    return await in_order(db, query, Key(markers.c.id), _mark, limit=limit, position=position)
+    return await in_order(db, query, Key(markers.c.id), _rows.read, limit=limit, position=position)
 
 
 async def count(db: Database, session_id: int) -> int:
@@ -91,5 +91,4 @@ async def blank_texts(db: Database, ids: Sequence[int]) -> None:
 
 
 _publish = publisher(ENTITY, serialize.marker_result)
-_mark: Final = reader(MarkerResult)
-_rows: Final = PublishedRows(markers, _mark, _publish)
+_rows: Final = PublishedRows(markers, reader(MarkerResult), _publish)

@@ -15,7 +15,6 @@ from lamplighter.repository.store.statements import (
     Page,
     PublishedRows,
     equal_to,
-    newest_first,
     publisher,
 )
 from lamplighter.repository.store.tables import reader, requests
@@ -32,30 +31,25 @@ async def insert(
     now: datetime,
 ) -> SessionRequest:
     """Queue a request. `traceparent` is the span in which the request was filed."""
-    statement = (
-        sa.insert(requests)
-        .values(
-            state=RequestState.QUEUED,
-            tier=plan.tier,
-            trigger=plan.trigger,
-            services=None if plan.services is None else list(plan.services),
-            prompt=plan.prompt,
-            engine=engine,
-            dry_run=plan.dry_run,
-            created_at=now,
-            traceparent=traceparent,
-        )
-        .returning(requests)
+    filed = await _rows.store(
+        db,
+        state=RequestState.QUEUED,
+        tier=plan.tier,
+        trigger=plan.trigger,
+        services=None if plan.services is None else list(plan.services),
+        prompt=plan.prompt,
+        engine=engine,
+        dry_run=plan.dry_run,
+        created_at=now,
+        traceparent=traceparent,
     )
-    request = await _with_position(db, _request(await db.fetch_one(statement)))
-    await _publish(db, request, ChangeOp.CREATED, now=now)
-    return request
+    return await _publish(db, await _with_position(db, filed), ChangeOp.CREATED, now=now)
 
 
 async def get(db: Database, request_id: int) -> SessionRequest | None:
     """Return one request, with its position in the queue while it waits."""
-    row = await db.fetch_one(sa.select(requests).where(requests.c.id == request_id))
-    return None if row is None else await _with_position(db, _request(row))
+    request = await _rows.get(db, request_id)
+    return None if request is None else await _with_position(db, request)
 
 
 async def trace(db: Database, session_id: int) -> str | None:
@@ -67,13 +61,7 @@ async def trace(db: Database, session_id: int) -> str | None:
 
 async def next_queued(db: Database) -> SessionRequest | None:
     """Return the request that has waited longest."""
-    query = (
-        sa.select(requests)
-        .where(requests.c.state == RequestState.QUEUED)
-        .order_by(requests.c.id)
-        .limit(1)
-    )
-    return await db.fetch_first(query, _request)
+    return await _rows.first(db, requests.c.state == RequestState.QUEUED)
 
 
 async def count_queued(db: Database, trigger: Trigger) -> int:
@@ -114,8 +102,8 @@ async def page(
     position: Sequence[Any] | None = None,
 ) -> Page[SessionRequest]:
     """Return one page of requests, newest first."""
-    query = sa.select(requests).where(*equal_to(requests.c, state=state))
-    found = await newest_first(db, query, requests.c.id, _request, limit=limit, position=position)
+    chosen = equal_to(requests.c, state=state)
+    found = await _rows.page(db, *chosen, limit=limit, position=position)
     return Page([await _with_position(db, each) for each in found.items], found.position)
 
 
@@ -139,5 +127,4 @@ async def _update(
 
 
 _publish = publisher(ENTITY, serialize.request)
-_request: Final = reader(SessionRequest)
-_rows: Final = PublishedRows(requests, _request, _publish)
+_rows: Final = PublishedRows(requests, reader(SessionRequest), _publish)

@@ -24,9 +24,10 @@ from lamplighter.repository.store.statements import (
     Statement,
     equal_to,
     fetch_list,
-    newest_first,
+    newest_value,
     one_of,
     publisher,
+    update_rows,
 )
 from lamplighter.repository.store.tables import reader, sessions
 
@@ -100,13 +101,12 @@ async def insert(
 
 async def get(db: Database, session_id: int) -> Session | None:
     """Return one session."""
-    return await db.fetch_first(sa.select(sessions).where(sessions.c.id == session_id), from_row)
+    return await session_rows.get(db, session_id)
 
 
 async def child(db: Database, session_id: int) -> Session | None:
     """Return the session that a session escalated to."""
-    query = sa.select(sessions).where(sessions.c.parent_id == session_id).order_by(sessions.c.id)
-    return await db.fetch_first(query.limit(1), from_row)
+    return await session_rows.first(db, sessions.c.parent_id == session_id)
 
 
 async def progress(
@@ -136,12 +136,14 @@ async def set_model(db: Database, session_id: int, model: str) -> None:
 
 async def set_spent(db: Database, session_id: int, spent: "UsageReport") -> None:
     """Record the spending of a session so far; the `progress` that follows reports it."""
-    statement = (
-        sa.update(sessions)
-        .where(sessions.c.id == session_id)
-        .values(turns=spent.turns, cost_usd=spent.cost_usd, **usage_columns(spent.usage))
+    await update_rows(
+        db,
+        sessions,
+        sessions.c.id == session_id,
+        turns=spent.turns,
+        cost_usd=spent.cost_usd,
+        **usage_columns(spent.usage),
     )
-    await db.execute(statement)
 
 
 def usage_columns(usage: "Usage") -> dict[str, int]:
@@ -162,28 +164,28 @@ async def add_leftover(
     The first of them is step `step` of the line at `offset`, unless others were left before.
     """
     none_yet = sessions.c.markers_left == 0
-    statement = (
-        sa.update(sessions)
-        .where(sessions.c.id == session_id)
-        .values(
-            markers_left=sessions.c.markers_left + count,
-            left_offset=sa.case((none_yet, offset), else_=sessions.c.left_offset),
-            left_step=sa.case((none_yet, step), else_=sessions.c.left_step),
-        )
+    await update_rows(
+        db,
+        sessions,
+        sessions.c.id == session_id,
+        markers_left=sessions.c.markers_left + count,
+        left_offset=sa.case((none_yet, offset), else_=sessions.c.left_offset),
+        left_step=sa.case((none_yet, step), else_=sessions.c.left_step),
     )
-    await db.execute(statement)
 
 
 async def ingest_leftover(
     db: Database, session_id: int, count: int, *, offset: int, step: int
 ) -> None:
     """Count leftover markers that are ingested now, up to a step of the line at `offset`."""
-    statement = (
-        sa.update(sessions)
-        .where(sessions.c.id == session_id)
-        .values(markers_left=sessions.c.markers_left - count, left_offset=offset, left_step=step)
+    await update_rows(
+        db,
+        sessions,
+        sessions.c.id == session_id,
+        markers_left=sessions.c.markers_left - count,
+        left_offset=offset,
+        left_step=step,
     )
-    await db.execute(statement)
 
 
 async def add_counts(db: Database, session_id: int, *, now: datetime, **counts: int) -> Session:
@@ -217,9 +219,7 @@ async def resume(db: Database, session_id: int, *, epoch: int, now: datetime) ->
 
 async def newest(db: Database) -> datetime | None:
     """Return when the newest session started; None without sessions."""
-    query = sa.select(sessions.c.started_at).order_by(sessions.c.id.desc()).limit(1)
-    found: datetime | None = await db.fetch_val(query)
-    return found
+    return await newest_value(db, sessions.c.started_at)
 
 
 async def running(db: Database) -> list[Session]:
@@ -234,25 +234,18 @@ def running_fetch() -> Fetch[list[Session]]:
 
 async def session_at(db: Database, at: datetime | None) -> int | None:
     """Return a session that could write files at `at`, or now if `at` is None."""
-    query = sa.select(sessions.c.id).where(sessions.c.tier > 0).where(sessions.c.engine != PROBE)
+    ran = [sessions.c.tier > 0, sessions.c.engine != PROBE]
     if at is None:
-        query = query.where(sessions.c.ended_at.is_(None))
+        ran.append(sessions.c.ended_at.is_(None))
     else:
-        query = query.where(sessions.c.started_at <= at)
-        query = query.where(sa.or_(sessions.c.ended_at.is_(None), sessions.c.ended_at >= at))
-    row = await db.fetch_one(query.order_by(sessions.c.id.desc()).limit(1))
-    return None if row is None else int(row["id"])
+        ran.append(sessions.c.started_at <= at)
+        ran.append(sa.or_(sessions.c.ended_at.is_(None), sessions.c.ended_at >= at))
+    return await newest_value(db, sessions.c.id, *ran)
 
 
 async def pending_output(db: Database, home: str) -> list[Session]:
     """Return the sessions whose output in a home is still to be ingested, oldest first."""
-    query = (
-        sa.select(sessions)
-        .where(sessions.c.output_pending == 1)
-        .where(sessions.c.home == home)
-        .order_by(sessions.c.id)
-    )
-    return [from_row(row) for row in await db.fetch_all(query)]
+    return await session_rows.oldest(db, sessions.c.output_pending == 1, sessions.c.home == home)
 
 
 async def complete_output(
@@ -296,8 +289,7 @@ async def page(
     db: Database, selection: SessionFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Session]:
     """Return one page of sessions, newest first."""
-    query = sa.select(sessions).where(*_conditions(selection))
-    return await newest_first(db, query, sessions.c.id, from_row, limit=limit, position=position)
+    return await session_rows.page(db, *_conditions(selection), limit=limit, position=position)
 
 
 async def lineage(db: Database, session_id: int) -> list[int]:
@@ -338,22 +330,12 @@ async def _update(
     when: sa.ColumnElement[bool] = _RUNS,
     now: datetime,
 ) -> Session | None:
-    statement = (
-        sa.update(sessions)
-        .where(sessions.c.id == session_id)
-        .where(when)
-        .values(**values, version=sessions.c.version + 1)
-        .returning(sessions)
-    )
-    row = await db.fetch_one(statement)
-    if row is None:
-        return None
-    session = from_row(row)
-    if "summary" in values:
+    conditions = [sessions.c.id == session_id, when]
+    session = await session_rows.update_one(db, conditions, values, now=now)
+    if session is not None and "summary" in values:
         from lamplighter.repository.feed import indexing  # slow import, not needed by reads
 
         await indexing.index_changed_session(db, session)
-    await publish(db, session, ChangeOp.UPDATED, now=now)
     return session
 
 

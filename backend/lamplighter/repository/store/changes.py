@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from lamplighter.domain.change import Change, ChangeOp
 from lamplighter.repository.store.database import Database, reading
 from lamplighter.repository.store.dialect import NUMBER, Json
-from lamplighter.repository.store.statements import Statement, prepare_insert
+from lamplighter.repository.store.statements import Statement, prepare_insert, update_rows
 from lamplighter.repository.store.tables import changes
 
 PAGE: Final = 500
@@ -100,13 +100,9 @@ def is_outside(seq: int, bounds: Any) -> bool:
 
 async def blank_rows(db: Database, entity: str, ids: sa.Select[tuple[int]] | Sequence[int]) -> None:
     """Blank the payloads of permanently deleted rows, by IDs or by a query that returns IDs."""
-    statement = (
-        sa.update(changes)
-        .where(changes.c.entity == entity)
-        .where(changes.c.entity_id.in_(ids))
-        .values(row=None)
+    await update_rows(
+        db, changes, changes.c.entity == entity, changes.c.entity_id.in_(ids), row=None
     )
-    await db.execute(statement)
 
 
 async def prune(db: Database, *, before: datetime) -> int:

@@ -29,6 +29,7 @@ V = TypeVar("V")
 Processor = Callable[[Any], Any]
 Columns = tuple[tuple[str, ...], tuple[tuple[str, Processor], ...]]
 UNNAMED: Final[Columns] = (), ()
+Condition = sa.ColumnElement[bool] | sa.TextClause
 
 
 @dataclass(slots=True)
@@ -341,19 +342,104 @@ def publisher(entity: str, as_json: Callable[[V], dict[str, Any]]) -> Publish[V]
     return publish
 
 
-class PublishedRows(Generic[T]):
-    """Writes rows of an entity; each change is published, with the row as it is after it."""
+async def has_row(db: "Database", *where: Condition) -> bool:
+    """Whether a row of the table of these conditions meets all of them."""
+    query: sa.Select[Any] = sa.select(sa.literal_column("1"))
+    return await db.fetch_val(query.where(*where).limit(1)) is not None
+
+
+async def count_by(
+    db: "Database", column: sa.ColumnElement[Any], *where: Condition
+) -> dict[Any, int]:
+    """Return the number of rows that meet all conditions by the value of a column, in its order."""
+    query: sa.Select[Any] = sa.select(column.label("key"), sa.func.count().label("count"))
+    rows = await db.fetch_all(query.where(*where).group_by(column).order_by(column))
+    return {row["key"]: row["count"] for row in rows}
+
+
+async def values_of(db: "Database", column: sa.ColumnElement[Any], *where: Condition) -> list[Any]:
+    """Return the values of a column in the rows that meet all conditions, in their order."""
+    query: sa.Select[Any] = sa.select(column.label("value")).where(*where).order_by(column)
+    return [row["value"] for row in await db.fetch_all(query)]
+
+
+async def newest_value(db: "Database", column: sa.Column[V], *where: Condition) -> V | None:
+    """Return the value of a column in the newest row that meets all conditions."""
+    query: sa.Select[Any] = sa.select(column).where(*where)
+    found: V | None = await db.fetch_val(query.order_by(column.table.c.id.desc()).limit(1))
+    return found
+
+
+async def update_rows(db: "Database", table: sa.Table, *where: Condition, **values: Any) -> int:
+    """Set columns of the rows that meet all conditions; return the number of rows."""
+    return int(await db.execute(sa.update(table).where(*where).values(**values)))
+
+
+class Rows(Generic[T]):
+    """Reads rows of an entity that meet all conditions, in the order of their numbers."""
+
+    def __init__(self, table: sa.Table, read: Callable[[Any], T]) -> None:
+        self._table, self.read = table, read
+
+    async def get(self, db: "Database", number: int) -> T | None:
+        """Return the row with a number."""
+        return await self.one(db, self._table.c.id == number)
+
+    async def one(self, db: "Database", *where: Condition) -> T | None:
+        """Return the only row; None if there is none."""
+        return await db.fetch_first(sa.select(self._table).where(*where), self.read)
+
+    async def first(self, db: "Database", *where: Condition) -> T | None:
+        """Return the oldest row; None if there is none."""
+        return next(iter(await self.oldest(db, *where, limit=1)), None)
+
+    async def last(self, db: "Database", *where: Condition) -> T | None:
+        """Return the newest row; None if there is none."""
+        return next(iter(await self.newest(db, *where, limit=1)), None)
+
+    async def oldest(self, db: "Database", *where: Condition, limit: int | None = None) -> list[T]:
+        """Return the rows, oldest first."""
+        query = sa.select(self._table).where(*where).order_by(self._table.c.id)
+        return await self.fetch(db, query.limit(limit))
+
+    async def newest(self, db: "Database", *where: Condition, limit: int | None = None) -> list[T]:
+        """Return the rows, newest first."""
+        query = sa.select(self._table).where(*where).order_by(self._table.c.id.desc())
+        return await self.fetch(db, query.limit(limit))
+
+    async def page(
+        self,
+        db: "Database",
+        *where: Condition,
+        limit: int,
+        position: Sequence[Any] | None,
+    ) -> Page[T]:
+        """Return one page of the rows, newest first."""
+        query, number = sa.select(self._table).where(*where), self._table.c.id
+        return await newest_first(db, query, number, self.read, limit=limit, position=position)
+
+    async def fetch(self, db: "Database", query: Any) -> list[T]:
+        """Return the rows of a query or of a statement that returns rows."""
+        return [self.read(row) for row in await db.fetch_all(query)]
+
+    async def store(self, db: "Database", **values: Any) -> T:
+        """Insert a row, and return it."""
+        statement = sa.insert(self._table).values(**values)
+        return self.read(await db.fetch_one(statement.returning(self._table)))
+
+
+class PublishedRows(Rows[T]):
+    """Reads and writes rows; each change is published, with the row as it is after it."""
 
     def __init__(self, table: sa.Table, read: Callable[[Any], T], publish: Publish[T]) -> None:
-        self._table, self._read, self._publish = table, read, publish
+        super().__init__(table, read)
+        self._publish = publish
 
     async def insert(self, db: "Database", values: Mapping[str, Any], *, now: datetime) -> T:
         """Insert a row; call it within `writing`, as `update`."""
         from lamplighter.domain.change import ChangeOp  # not needed by read commands
 
-        statement = sa.insert(self._table).values(**values).returning(self._table)
-        made = self._read(await db.fetch_one(statement))
-        return await self._publish(db, made, ChangeOp.CREATED, now=now)
+        return await self._publish(db, await self.store(db, **values), ChangeOp.CREATED, now=now)
 
     async def update(
         self,
@@ -373,7 +459,7 @@ class PublishedRows(Generic[T]):
             .returning(self._table)
         )
         rows = sorted(await db.fetch_all(statement), key=itemgetter("id"))
-        return [await self._publish(db, self._read(row), ChangeOp.UPDATED, now=now) for row in rows]
+        return [await self._publish(db, self.read(row), ChangeOp.UPDATED, now=now) for row in rows]
 
     async def update_one(
         self,

@@ -26,7 +26,14 @@ from lamplighter.repository.sessions import approvals, halts
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, UTCDateTime
-from lamplighter.repository.store.statements import Fetch, Page, Statement, newest_first, one_of
+from lamplighter.repository.store.statements import (
+    Fetch,
+    Page,
+    Statement,
+    count_by,
+    newest_first,
+    one_of,
+)
 from lamplighter.repository.store.tables import (
     cooldowns,
     embeddings,
@@ -400,14 +407,9 @@ async def _count_groups(
 
 
 async def _count_uses(db: Database, *, since: datetime) -> dict[tuple[str, ...], int]:
-    query = (
-        sa.select(cooldowns.c.action, sa.func.count().label("count"))
-        .where(cooldowns.c.created_at >= since)
-        .where(cooldowns.c.outcome.in_(SPENDING_OUTCOMES))
-        .group_by(cooldowns.c.action)
-        .order_by(cooldowns.c.action)
-    )
-    return {(str(row["action"]),): int(row["count"]) for row in await db.fetch_all(query)}
+    recent = (cooldowns.c.created_at >= since, cooldowns.c.outcome.in_(SPENDING_OUTCOMES))
+    counts = await count_by(db, cooldowns.c.action, *recent)
+    return {(str(action),): count for action, count in counts.items()}
 
 
 async def _outbox(db: Database) -> int:

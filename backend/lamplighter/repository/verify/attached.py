@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.verify.attached import MemoryCheck
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Rows, update_rows
 from lamplighter.repository.store.tables import memories, memory_checks, reader
 
-_read: Final = reader(MemoryCheck)
+_rows: Final = Rows(memory_checks, reader(MemoryCheck))
 WAITING: Final = "waiting"
 
 
@@ -25,25 +26,23 @@ async def insert(
     now: datetime,
 ) -> MemoryCheck:
     """Attach a check to a memory; it is due at once."""
-    values = {
-        "memory_id": memory_id,
-        "service": service,
-        "check": check,
-        "command": command,
-        "cadence": cadence,
-        "created_at": now,
-        "next_at": now,
-        "state": WAITING,
-        "detail": "",
-    }
-    row = await db.fetch_one(sa.insert(memory_checks).values(**values).returning(memory_checks))
-    return _read(row)
+    return await _rows.store(
+        db,
+        memory_id=memory_id,
+        service=service,
+        check=check,
+        command=command,
+        cadence=cadence,
+        created_at=now,
+        next_at=now,
+        state=WAITING,
+        detail="",
+    )
 
 
 async def of_memory(db: Database, memory_id: int) -> list[MemoryCheck]:
     """Return the checks of a memory, oldest first."""
-    query = sa.select(memory_checks).where(memory_checks.c.memory_id == memory_id)
-    return [_read(row) for row in await db.fetch_all(query.order_by(memory_checks.c.id))]
+    return await _rows.oldest(db, memory_checks.c.memory_id == memory_id)
 
 
 async def due(db: Database, *, now: datetime, limit: int) -> list[MemoryCheck]:
@@ -55,20 +54,16 @@ async def due(db: Database, *, now: datetime, limit: int) -> list[MemoryCheck]:
         .order_by(memory_checks.c.next_at, memory_checks.c.id)
         .limit(limit)
     )
-    return [_read(row) for row in await db.fetch_all(query)]
+    return await _rows.fetch(db, query)
 
 
 async def record(
     db: Database, each: MemoryCheck, state: str, detail: str, *, now: datetime
 ) -> None:
     """Store the result of a check, and when it is due again."""
-    values: dict[str, Any] = {
-        "state": state,
-        "detail": detail,
-        "last_at": now,
-        "next_at": now + timedelta(seconds=each.cadence),
-    }
-    await db.execute(sa.update(memory_checks).where(memory_checks.c.id == each.id).values(**values))
+    again = now + timedelta(seconds=each.cadence)
+    values = {"state": state, "detail": detail, "last_at": now, "next_at": again}
+    await update_rows(db, memory_checks, memory_checks.c.id == each.id, **values)
 
 
 async def remove(db: Database, memory_id: int, number: int) -> bool:
@@ -81,5 +76,4 @@ async def remove(db: Database, memory_id: int, number: int) -> bool:
 
 async def make_due(db: Database, ids: Sequence[int], *, now: datetime) -> None:
     """Make the checks of some memories due at once; call it within `writing`."""
-    which = memory_checks.c.memory_id.in_(ids)
-    await db.execute(sa.update(memory_checks).where(which).values(next_at=now))
+    await update_rows(db, memory_checks, memory_checks.c.memory_id.in_(ids), next_at=now)

@@ -11,7 +11,7 @@ from lamplighter.domain.memory.memory import OPERATIONAL, MemoryId, Trust
 from lamplighter.domain.verify.verdict import VerdictState
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import text_contains
-from lamplighter.repository.store.statements import Key, Page, equal_to, in_order
+from lamplighter.repository.store.statements import Key, Page, Rows, equal_to, in_order, update_rows
 from lamplighter.repository.store.tables import (
     events,
     memories,
@@ -54,8 +54,7 @@ class ChangeNotice:
 
 async def get(db: Database, memory_id: int) -> Verification | None:
     """Return the outcome for a memory."""
-    query = sa.select(verifications).where(verifications.c.memory_id == memory_id)
-    return await db.fetch_first(query, _read)
+    return await _rows.one(db, verifications.c.memory_id == memory_id)
 
 
 async def put(db: Database, outcome: Verification) -> None:
@@ -71,18 +70,10 @@ async def mark(db: Database, ids: Sequence[int], reason: str, *, now: datetime) 
         held.values(marked_at=now, mark=reason).returning(verifications.c.memory_id)
     )
     there = {row["memory_id"] for row in rows}
+    untested = {"state": VerdictState.UNTESTED, "version": 0, "evidence": [], "untested": []}
+    marked = sa.insert(verifications).values(**untested, marked_at=now, mark=reason)
     for number in (each for each in ids if each not in there):
-        await db.execute(
-            sa.insert(verifications).values(
-                memory_id=number,
-                state=VerdictState.UNTESTED,
-                version=0,
-                evidence=[],
-                untested=[],
-                marked_at=now,
-                mark=reason,
-            )
-        )
+        await db.execute(marked.values(memory_id=number))
 
 
 async def marked(db: Database, *, limit: int) -> list[MemoryId]:
@@ -99,8 +90,9 @@ async def marked(db: Database, *, limit: int) -> list[MemoryId]:
 
 async def unmark(db: Database, ids: Sequence[int]) -> None:
     """Remove the marks of memories; call it within `writing`."""
-    held = sa.update(verifications).where(verifications.c.memory_id.in_(ids))
-    await db.execute(held.values(marked_at=None, mark=""))
+    await update_rows(
+        db, verifications, verifications.c.memory_id.in_(ids), marked_at=None, mark=""
+    )
 
 
 async def unverified(
@@ -213,8 +205,8 @@ async def page(
     """Return a page of outcomes, ordered by the IDs of their memories."""
     query = sa.select(verifications).where(*equal_to(verifications.c, state=state))
     return await in_order(
-        db, query, Key(verifications.c.memory_id), _read, limit=limit, position=position
+        db, query, Key(verifications.c.memory_id), _rows.read, limit=limit, position=position
     )
 
 
-_read: Final = reader(Verification)
+_rows: Final = Rows(verifications, reader(Verification))

@@ -52,26 +52,7 @@ _LEAD: Final = re.compile(
     r"thanks|good|perfect|wait|btw|fyi|one more thing|in general|generally)\b[,:.!]?\s+)+",
     re.IGNORECASE,
 )
-
-
-def _any_of(words: str) -> str:
-    """Return a pattern of any of these words; `_` means a space within one."""
-    return f"(?:{'|'.join(words.split()).replace('_', ' ')})"
-
-
-_PARTS: Final = {
-    "reported": "mind knew thought said seen saw had been got again",
-    "habits": "use want write put commit merge push run deploy do mock log keep name add",
-    "dropped": "use using do have support write run commit deploy mock need allow want store log",
-    "own": "we our_\\w+ this_project the_project the_repo this_repo",
-    "gerunds": "adding using writing making doing putting creating saying asking committing",
-    "asides": "problem worries thanks thank need idea rush hurry can could what why how is are "
-    "does do_you",
-    "things": "you code comments? tests? commits? names? files?",
-}
-_PATTERNS: Final = read_table(
-    __package__, "corrections.txt", **{name: _any_of(choices) for name, choices in _PARTS.items()}
-)
+_PATTERNS: Final = read_table(__package__, "corrections.txt")
 _RULES: Final = tuple(
     (tone, re.compile("|".join(pattern for kind, pattern in _PATTERNS if kind == tone), re.I))
     for tone in (

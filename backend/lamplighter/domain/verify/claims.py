@@ -168,20 +168,8 @@ _OF_SERVICES: Final = (
 _NUMBER: Final = re.compile(r"(?<![\w.])\d[\d.,]*\s?(?:[a-zA-Z%]+)?")
 _SUBJECTS: Final = frozenset(
     (
-        "the",
-        "a",
-        "an",
-        "it",
-        "this",
-        "that",
-        "service",
-        "server",
-        "which",
-        "and",
-        "also",
-        "only",
-        "check",
-        "app",
+        *("the", "a", "an", "it", "this", "that", "service", "server"),
+        *("which", "and", "also", "only", "check", "app"),
     )
 )
 _NO_NAMES: Final = frozenset(("version", "python", "the", "a", "an", "is", "at", "on", "port"))

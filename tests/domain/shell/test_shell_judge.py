@@ -6,18 +6,18 @@ import pytest
 
 from commands import JELLYFIN, RULES, SERVICES
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.shell import (
+from lamplighter.domain.shell import patterns
+from lamplighter.domain.shell.families import full_words_reason, refusal_reason
+from lamplighter.domain.shell.forms import RuleMismatch, command_rule, match_words
+from lamplighter.domain.shell.judge import (
     ActionCommand,
-    CommandPolicy,
     PermittedCommand,
     RefusedCommand,
     judge_line,
-    patterns,
 )
-from lamplighter.domain.shell.families import full_words_reason, refusal_reason
-from lamplighter.domain.shell.forms import RuleMismatch, command_rule, match_words
 from lamplighter.domain.shell.kinds import KINDS
 from lamplighter.domain.shell.read_only import read_only_commands, read_rules
+from lamplighter.domain.shell.rules import CommandPolicy
 
 
 @pytest.mark.parametrize(

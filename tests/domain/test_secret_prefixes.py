@@ -9,7 +9,7 @@ from cells import walk
 from lamplighter.domain.secrets import scan as secret_search
 from lamplighter.domain.secrets.prefixes import Prefix, find_prefix
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.secrets.shapes import SHAPES
+from lamplighter.domain.secrets.scan import SHAPES
 from secret_patterns import Maker
 
 

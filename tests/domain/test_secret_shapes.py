@@ -5,7 +5,7 @@ from typing import Final
 
 from cells import walk
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.secrets.shapes import SHAPES
+from lamplighter.domain.secrets.scan import SHAPES
 from secret_examples import EXAMPLES, harmless_lines
 from secret_patterns import Maker
 

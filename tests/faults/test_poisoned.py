@@ -23,7 +23,8 @@ from lamplighter.domain.actions.policy import (
 )
 from lamplighter.domain.services.cooldown import LIMITS
 from lamplighter.domain.services.service import ActionKind
-from lamplighter.domain.shell import CommandPolicy, RefusedCommand, judge_line
+from lamplighter.domain.shell.judge import RefusedCommand, judge_line
+from lamplighter.domain.shell.rules import CommandPolicy
 from lamplighter.repository import Database
 from lamplighter.repository.store import driver
 from lamplighter.supervisor import tools

@@ -9,7 +9,7 @@ from contexts import context
 from lamplighter.domain.memory.memory import Candidate, Category, Source
 from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
-from lamplighter.supervisor.measuring import HealthSchedule
+from lamplighter.supervisor.beside import HealthSchedule
 from lamplighter.usecases.health import measure as health
 from lamplighter.usecases.memory import curate
 

@@ -9,7 +9,7 @@ from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.organize import runs
-from lamplighter.supervisor.organizing import OrganizerSchedule
+from lamplighter.supervisor.beside import OrganizerSchedule
 from lamplighter.usecases.organize import view
 from lamplighter.usecases.organize.run import queue
 

@@ -9,7 +9,7 @@ from lamplighter.domain.sessions.retention import Retention
 from lamplighter.domain.sessions.session import Session, SessionPlan, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
-from lamplighter.supervisor.retention import RetentionSchedule
+from lamplighter.supervisor.beside import RetentionSchedule
 from lamplighter.supervisor.run.files import SessionFiles
 
 NOON = datetime(2026, 1, 20, 12, tzinfo=UTC)

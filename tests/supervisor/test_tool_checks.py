@@ -16,7 +16,7 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks
 from lamplighter.supervisor.actions import checking
-from lamplighter.supervisor.tools import service_checks
+from lamplighter.supervisor.tools import implementations
 
 QUICK = {"timeout": 5.0, "retries": 0}
 
@@ -196,7 +196,7 @@ async def test_look_accepts_dependencies_of_services_in_scope(db: Database) -> N
 async def test_look_rejects_services_without_checks_and_uses_over_the_limit(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service_checks, "MAX_CHECKS", 0)
+    monkeypatch.setattr(implementations, "MAX_CHECKS", 0)
     tools = box(db, await opened(db), services=ALL)
 
     assert await refused(tools, "look", service="bare") == "Not done. bare declares no checks."

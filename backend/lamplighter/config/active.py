@@ -6,15 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from lamplighter.config.catalog import SETTINGS, group_of
+from lamplighter.config.catalog import SETTINGS, Settings, SettingValue
 from lamplighter.config.readers import IntegerReader, Setting, control_of, flag, range_of
-from lamplighter.config.settings import (
-    FILE,
-    Settings,
-    SettingValue,
-    is_orchestrator_value,
-    read_settings,
-)
+from lamplighter.config.settings import FILE, is_orchestrator_value, read_settings
 from lamplighter.domain.errors import Invalid, InvalidField
 
 NAMED: Final = 5
@@ -104,7 +98,7 @@ def _describe(
         "line": lines.get(setting.name) if value.source == FILE else None,
         "about": setting.about,
         "range": range_of(setting.read),
-        "group": group_of(setting),
+        "group": setting.group,
         "control": control,
         "choices": list(choices),
         "secret": setting.secret,

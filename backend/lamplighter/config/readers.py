@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from lamplighter.domain.limits import MAX_TIER
+
+T = TypeVar("T")
 
 PREFIX: Final = "LAMPLIGHTER_"
 MASK: Final = "***"
@@ -24,6 +26,7 @@ class Setting:
     default: str
     read: Callable[[str], Any]
     about: str
+    group: str
     secret: bool = False
     command: bool = False
     """Whether the setting decides on commands, readable files or access: see the setting `edit`."""
@@ -103,10 +106,10 @@ class ChoiceReader:
         return text.strip().lower()
 
 
-def per_tier(read: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+def per_tier(read: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
     """Return a reader of one value for all tiers, or one for each, separated by commas."""
 
-    def values(text: str) -> tuple[Any, ...]:
+    def values(text: str) -> tuple[T, ...]:
         parts = text.split(",")
         if len(parts) not in (1, MAX_TIER):
             raise ValueError(f"is neither one value nor {MAX_TIER} comma-separated values")

@@ -4,12 +4,13 @@ import os
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter.config.catalog import ENGINES as ENGINES
-from lamplighter.config.catalog import SETTINGS
+from lamplighter.config.catalog import SETTINGS, SettingValue
+from lamplighter.config.catalog import Settings as Settings
 from lamplighter.config.readers import PREFIX, Setting, nearest_word, path
 from lamplighter.config.readers import mask_password as mask_password
 from lamplighter.domain.errors import Invalid, InvalidField
@@ -27,119 +28,6 @@ _NOT_SETTINGS: Final = frozenset(
     # set for sessions, or read by the hooks of an agent
     {"LAMPLIGHTER_SESSION", TOKEN, "LAMPLIGHTER_URL", "LAMPLIGHTER_PLUGIN_OFF"}
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SettingValue:
-    """A setting's value as written, and its source."""
-
-    setting: Setting
-    text: str
-    source: str
-
-    @property
-    def masked(self) -> str:
-        """The value for display, without secrets."""
-        return self.setting.masked(self.text)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """The active configuration, as values."""
-
-    home: Path
-    host: str
-    port: int
-    hosts: tuple[str, ...]
-    database_url: str
-    services: Path
-    lexicon: Path
-    echo: str
-    interval: float
-    check_interval: float
-    check_result_retention: float
-    check_series_retention: float
-    check_day_retention: float
-    round_folding: float
-    session_check_retention: float
-    transcript_retention: float
-    session_retention: float
-    event_retention: float
-    record_retention: float
-    incident_retention: float
-    history_retention: float
-    journal_retention: float
-    change_retention: float
-    engine: str
-    engine_tier2: str
-    engine_tier3: str
-    exec_command: str
-    claude_bin: str
-    model_tier1: str
-    model_tier2: str
-    model_tier3: str
-    output_tokens: tuple[int, ...]
-    answer_timeout: tuple[float, ...]
-    thinking_tokens: tuple[int, ...]
-    max_tier: int
-    dry_run: bool
-    memory_budget: int
-    session_timeout: float
-    idle_timeout: float
-    max_markers: int
-    max_turns: int
-    session_dollars: float | None
-    chain_dollars: float | None
-    day_dollars: float | None
-    read_roots: tuple[Path, ...]
-    shell_tiers: tuple[int, ...]
-    approval_timeout: float
-    cooldown_reset: float
-    flap_limit: int
-    parked_sessions: int
-    webhook_token: str
-    webhook_tier: int
-    notify: tuple[str, ...]
-    notify_level: str
-    notify_digest: float | None
-    dedup_window: float
-    verify_roots: tuple[Path, ...]
-    verify_interval: float
-    trash_retention: float
-    episode_lifetime: float
-    organize: float
-    organize_models: tuple[str, ...]
-    organize_dollars: float | None
-    memory_health: float
-    semantic_lifetime: float
-    project_lifetime: float
-    procedural_lifetime: float
-    profile_procedures: int
-    profile_project: int
-    profile_decisions: int
-    profile_decision_age: float
-    profile_budget: int
-    vectors: str
-    notebook: bool
-    notebook_index: int
-    notebook_git: bool
-    memory_port: int
-    memory_tokens: bool
-    log_format: str
-    log_level: str
-    edit: str
-    status_services: tuple[tuple[str, str], ...]
-    agents: "tuple[Agent, ...]" = ()
-    hook_rules: "Hooks | None" = None
-    values: tuple[SettingValue, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def hooks(self) -> "Hooks":
-        """The tool hooks of the file, if it has some."""
-        from lamplighter.domain.clients.tool_hooks import Hooks  # not needed by read commands
-
-        return self.hook_rules or Hooks()
 
 
 def read_settings(environ: Mapping[str, str] = os.environ, file: str | None = None) -> Settings:
@@ -310,10 +198,3 @@ def _unknown_variables(environ: Mapping[str, str]) -> tuple[list[InvalidField], 
 def _hint(name: str, names: list[str]) -> str:
     near = nearest_word(name, names)
     return f"; did you mean {near}?" if near else ""
-
-
-assert {each.name for each in SETTINGS} == {
-    each.name
-    for each in fields(Settings)
-    if each.name not in ("agents", "hook_rules", "values", "warnings")
-}

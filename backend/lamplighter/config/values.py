@@ -3,7 +3,7 @@
 import ipaddress
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final, TypeVar
@@ -55,28 +55,23 @@ def url(sheet: YamlSheet, node: yaml.Node) -> str:
     return text
 
 
-def host(sheet: YamlSheet, node: yaml.Node) -> str:
-    """Return the name of a host."""
-    said = sheet.string(node, "the name of a host")
-    if said is not None and not _HOST.fullmatch(said):
-        sheet.wrong(node, f"{said!r} is not the name of a host")
-    return said or ""
+def _text(
+    expected: str, form: re.Pattern[str], such_as: str = ""
+) -> Callable[[YamlSheet, yaml.Node], str]:
+    """Return the reader of a text of this form."""
+
+    def read(sheet: YamlSheet, node: yaml.Node) -> str:
+        said = sheet.string(node, expected)
+        if said is not None and not form.fullmatch(said):
+            sheet.wrong(node, f"{said!r} is not {expected}{such_as}")
+        return said or ""
+
+    return read
 
 
-def unit(sheet: YamlSheet, node: yaml.Node) -> str:
-    """Return the name of a systemd unit; one without a type is a service."""
-    said = sheet.string(node, "the name of a systemd unit")
-    if said is not None and not _UNIT.fullmatch(said):
-        sheet.wrong(node, f"{said!r} is not the name of a systemd unit, such as nginx.service")
-    return said or ""
-
-
-def container(sheet: YamlSheet, node: yaml.Node) -> str:
-    """Return the name or the number of a container."""
-    said = sheet.string(node, "the name of a container")
-    if said is not None and not _CONTAINER.fullmatch(said):
-        sheet.wrong(node, f"{said!r} is not the name of a container")
-    return said or ""
+host: Final = _text("the name of a host", _HOST)
+unit: Final = _text("the name of a systemd unit", _UNIT, ", such as nginx.service")
+container: Final = _text("the name of a container", _CONTAINER)
 
 
 def restarts(sheet: YamlSheet, node: yaml.Node) -> int:
@@ -210,20 +205,12 @@ def json_query(sheet: YamlSheet, node: yaml.Node) -> str:
 
 def statuses(sheet: YamlSheet, node: yaml.Node) -> tuple[range, ...]:
     """Return HTTP statuses, one by one or in ranges."""
-    nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
-    if not nodes:
-        sheet.wrong(node, "the list of statuses is empty")
-    return tuple(
-        _span(sheet, each, (100, 599), "a status such as 200 or 200-299") for each in nodes
-    )
+    return _spans(sheet, node, (100, 599), "statuses", "a status such as 200 or 200-299")
 
 
 def exits(sheet: YamlSheet, node: yaml.Node) -> tuple[range, ...]:
     """Return exit codes, one by one or in ranges."""
-    nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
-    if not nodes:
-        sheet.wrong(node, "the list of exit codes is empty")
-    return tuple(_span(sheet, each, (0, 255), "an exit code such as 0 or 0-2") for each in nodes)
+    return _spans(sheet, node, (0, 255), "exit codes", "an exit code such as 0 or 0-2")
 
 
 def counts(sheet: YamlSheet, node: yaml.Node) -> range:
@@ -303,6 +290,15 @@ def _argument(sheet: YamlSheet, node: yaml.Node) -> str:
     if "\0" in said:
         sheet.wrong(node, "an argument contains a NUL character")
     return said
+
+
+def _spans(
+    sheet: YamlSheet, node: yaml.Node, bounds: tuple[int, int], listed: str, expected: str
+) -> tuple[range, ...]:
+    nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    if not nodes:
+        sheet.wrong(node, f"the list of {listed} is empty")
+    return tuple(_span(sheet, each, bounds, expected) for each in nodes)
 
 
 def _span(sheet: YamlSheet, node: yaml.Node, bounds: tuple[int, int], expected: str) -> range:

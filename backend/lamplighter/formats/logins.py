@@ -6,9 +6,4 @@ from lamplighter.domain.access.access import Login
 from lamplighter.domain.access.browser import describe_browser
 from lamplighter.formats.serialize import Writer
 
-
-def _browser(login: Login) -> str:
-    return describe_browser(login.agent)
-
-
-serialize_login: Final = Writer[Login](id=("browser", _browser))
+serialize_login: Final = Writer[Login](id=("browser", lambda login: describe_browser(login.agent)))

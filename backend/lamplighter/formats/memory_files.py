@@ -10,11 +10,7 @@ from lamplighter.domain.directory.merge import FILE_NAMES
 from lamplighter.domain.directory.values import DEFAULTS, FIELDS, Values, normalize_text
 from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.fields import DeclaredField
-from lamplighter.domain.memory.memory import (
-    ACTIVE_THRESHOLD,
-    MEMORY_FIELDS,
-    Category,
-)
+from lamplighter.domain.memory.memory import ACTIVE_THRESHOLD, MEMORY_FIELDS, Category
 from lamplighter.formats import serialize
 from lamplighter.formats.notebook import split_front_matter
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # late imports: a command loads only the types that it writes
     from lamplighter.domain.services.alert import AlertIncident
     from lamplighter.domain.services.cooldown import CooldownStatus, CooldownUse
     from lamplighter.domain.services.event import Event
+    from lamplighter.domain.services.incident import Incident
     from lamplighter.domain.services.leader import Leader
     from lamplighter.domain.services.notice import Notice
     from lamplighter.domain.sessions.handoff import Escalation, Finding
@@ -73,6 +74,7 @@ def _value(field: DeclaredField) -> Callable[[Any], Any]:
 
 memory: "Final[Writer[Memory]]" = Writer()
 event: "Final[Writer[Event]]" = Writer()
+incident: "Final[Writer[Incident]]" = Writer()
 session: "Final[Writer[Session]]" = Writer(
     markers_left=("stopping", lambda each: each.running and each.stop_requested_at is not None),
 )

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp.types import (
-    INVALID_REQUEST,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCRequest,
-    JSONRPCResponse,
-)
+from mcp.types import INVALID_REQUEST, ErrorData, JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
 from lamplighter.domain.access.access import Caller
 from lamplighter.domain.text import one_line, shorten

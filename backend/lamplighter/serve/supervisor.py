@@ -39,20 +39,22 @@ from lamplighter.serve.notebook.service import notebook_context
 from lamplighter.serve.push.transport import build_outlets
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.serve.verify.tools import build_tools, private_paths
+from lamplighter.supervisor.beside import (
+    HealthSchedule,
+    IncidentFollower,
+    OrganizerSchedule,
+    PushEvaluation,
+    RetentionSchedule,
+    Verifier,
+)
 from lamplighter.supervisor.checks.process import CheckProcesses
-from lamplighter.supervisor.checks.push_evaluation import PushEvaluation
 from lamplighter.supervisor.checks.scheduler import CheckScheduler
 from lamplighter.supervisor.daemon import Supervisor
-from lamplighter.supervisor.incidents import IncidentFollower
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
-from lamplighter.supervisor.measuring import HealthSchedule
-from lamplighter.supervisor.organizing import OrganizerSchedule
-from lamplighter.supervisor.retention import RetentionSchedule
 from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
 from lamplighter.supervisor.sender import Sender
 from lamplighter.supervisor.tools.readable import Readable
-from lamplighter.supervisor.verification import Verifier
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.sessions import sessions as lifecycle

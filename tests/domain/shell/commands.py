@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lamplighter.domain.services.check import DnsCheck, HttpCheck, TcpCheck
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
-from lamplighter.domain.shell import CommandPolicy
+from lamplighter.domain.shell.rules import CommandPolicy
 
 CORPUS = Path(__file__).parents[2] / "data" / "commands.jsonl"
 

@@ -5,13 +5,13 @@ from collections import Counter
 import pytest
 
 from commands import RULES, Line, corpus
-from lamplighter.domain.shell import (
+from lamplighter.domain.shell.judge import (
     ActionCommand,
-    CommandPolicy,
     PermittedCommand,
     RefusedCommand,
     judge_line,
 )
+from lamplighter.domain.shell.rules import CommandPolicy
 
 LINES = corpus()
 FAMILIES = sorted({line.family for line in LINES if line.expected == "refused"})

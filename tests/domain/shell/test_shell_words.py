@@ -12,8 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import RULES, corpus
-from lamplighter.domain.shell import CommandWords, UnclearCommand, judge_line, parse
-from lamplighter.domain.shell.parsing import LINE_CHARACTERS, MAX_WORDS
+from lamplighter.domain.shell.judge import judge_line
+from lamplighter.domain.shell.parsing import (
+    LINE_CHARACTERS,
+    MAX_WORDS,
+    CommandWords,
+    UnclearCommand,
+    parse,
+)
 
 BASH = shutil.which("bash") or ""
 TAKEN = [line.line for line in corpus() if isinstance(parse(line.line), CommandWords)]

@@ -11,7 +11,7 @@ from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
 from lamplighter.domain.search import period
 from lamplighter.domain.services.incident import IncidentOutcome
-from lamplighter.formats.incidents import incident as as_incident
+from lamplighter.formats.serialize import incident as as_incident
 from lamplighter.repository import reading
 from lamplighter.repository.services import incidents
 from lamplighter.repository.services.incidents import IncidentSelection

@@ -19,7 +19,7 @@ from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
 from lamplighter.domain.sessions.handoff import Escalation
 from lamplighter.formats import serialize
-from lamplighter.formats.incidents import incident as as_incident
+from lamplighter.formats.serialize import incident as as_incident
 from lamplighter.repository.services import checks
 from lamplighter.repository.store import changes
 from lamplighter.repository.upkeep import statistics

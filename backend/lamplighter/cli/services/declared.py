@@ -5,13 +5,7 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import (
-    JSON,
-    CliGroup,
-    load_settings,
-    print_json,
-    read,
-)
+from lamplighter.cli.common import JSON, CliGroup, load_settings, print_json, read
 from lamplighter.cli.services import describe_problem, describe_silence, parse_span
 from lamplighter.domain.limits import UPTIME_DAYS
 from lamplighter.domain.text import escape_terminal, shorten

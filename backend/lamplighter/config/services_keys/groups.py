@@ -63,7 +63,7 @@ def _shared(sheet: YamlSheet, nodes: Nodes) -> dict[str, Any]:
         fields["notify"] = _names(sheet, nodes["notify"], "the name of a notification target")
     if "maintenance" in nodes:
         # late import: loads time zones and cron expressions; most files have no window
-        from lamplighter.config.services_keys.silences import read_windows
+        from lamplighter.config.services_keys.times import read_windows
 
         fields["maintenance"] = read_windows(sheet, nodes["maintenance"])
     return fields

@@ -11,45 +11,14 @@ from typing import Final
 from lamplighter.domain.learning.facts import FactKind, LearnedFact, confirms_time
 from lamplighter.domain.memory.frames import NO_HELP
 from lamplighter.domain.services.service import is_same_service, normalize_service_name
+from lamplighter.domain.tables import read_table
 from lamplighter.domain.text import comparison_key
 
 MAX_CHARS: Final = 300
 """A longer sentence contains more than these fields."""
 
-_QUOTE: Final = r"['\"`]?"
-_NAME: Final = r"[a-z0-9](?:[\w.-]*\w)?"
-_NUMBER: Final = r"(?P<number>\d+(?:\.\d+)?) ?(?P<unit>s|sec|seconds?|m|min|minutes?)"
-_TAIL: Final = (
-    r"(?:[:,;]? ?\(?(?:\d+ of \d+(?: times)?)?"
-    r"(?:[,;]? ?(?:it is |and is |is )?(?:healthy|up|back)(?: again)? (?:after|within|in) "
-    r"(?:about |~)?\d[\d.]* ?(?:s|sec|seconds?|m|min|minutes?)(?: \([\d-]+\))?)?\)?)?"
-)
-_POSITIVE: Final = (
-    r"(?:fix|repair|resolve|cure|clear|solve)(?:s|es|ed|d)?|help(?:s|ed) (?:against|with)"
-)
-_NEGATIVE: Final = (
-    r"(?:does not|did not|doesn't|didn't|never|cannot|can't|will not|won't) "
-    r"(?:(?:fix|repair|resolve|cure|clear|solve)(?:s|es|ed|d)?|helps?(?:ed)? (?:against|with))"
-    r"|(?:has|had) no effect (?:on|against)|(?:is|was) useless against"
-)
-_REPAIR: Final = re.compile(
-    rf"(?:(?:a|an|the) )?(?P<action>{_NAME})(?:(?: of)?(?: the)? (?P<of>{_NAME}))?"
-    rf" (?:(?P<no>{_NEGATIVE})|(?:{_POSITIVE})) (?:the |an? )?{_QUOTE}(?P<cause>.+?){_QUOTE}"
-    rf"(?: (?:error|failure|problem)s?)?(?: (?:on|of|at|in|for) (?P<on>{_NAME}))?{_TAIL}"
-)
-_CAUSE: Final = re.compile(
-    rf"(?:it |(?P<of>{_NAME}) )?(?:fails|breaks|stops|goes down|is down)"
-    rf" (?:when|whenever|if|as soon as) (?:the )?(?P<cause>{_NAME})"
-    rf" (?:fails|breaks|stops|goes down|is down|is unavailable)"
-    rf"(?:[;,.:]? (?:and )?(?:so )?(?:repair|fix|restart) (?P<first>{_NAME}) first)?"
-    rf"(?: \(\d+ of \d+ failures\))?"
-)
-_START_UP: Final = re.compile(
-    rf"(?:it |(?P<of>{_NAME}) )?(?:takes|needs|is healthy|is up|is back)"
-    rf" (?:after |within |in )?(?:about |around |~)?{_NUMBER}"
-    rf"(?: (?:to|until it is|before it is) (?:be |become )?(?:healthy|start|up|ready|recover)"
-    rf"(?: up| again)?)?"
-    rf" (?:after|following) (?:a|an|the|each|every) (?P<action>{_NAME})(?: \([\d-]+ s\))?"
+_PATTERNS: Final = tuple(
+    (FactKind(kind), re.compile(form)) for kind, form in read_table(__package__, "claims.txt")
 )
 _PLACE: Final = re.compile(
     r" (?:at|from|by|to) (?:https?://\S+|\[[0-9a-f:]+\](?::\d+)?"
@@ -128,10 +97,3 @@ def _seconds(groups: dict[str, str | None]) -> float | None:
     if number is None or unit is None:
         return None
     return float(number) * (60 if unit.startswith("m") else 1)
-
-
-_PATTERNS: Final = (
-    (FactKind.REPAIR, _REPAIR),
-    (FactKind.CAUSE, _CAUSE),
-    (FactKind.START_UP, _START_UP),
-)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from lamplighter.domain.services.service import NAME, normalize_service_name
+from lamplighter.domain.tables import read_table
 from lamplighter.domain.text import one_line, shorten
 
 EVIDENCE_CHARS: Final = 80
@@ -36,23 +37,10 @@ OWN: Final = (FailureKind.CERTIFICATE,)
 """Failures that no dependency of a service can cause."""
 
 _RULES: Final[tuple[tuple[re.Pattern[str], FailureKind, str], ...]] = tuple(
-    (re.compile(pattern), kind, template)
-    for pattern, kind, template in (
-        (r"^exit code (?P<exit>\d{1,3})\b", FailureKind.EXIT, ""),
-        (r"^answered (?P<status>[1-5]\d\d)\b", FailureKind.STATUS, "answered {status}"),
-        (r"certificate\b.*\bexpired", FailureKind.CERTIFICATE, "expired certificate"),
-        (r"certificate", FailureKind.CERTIFICATE, ""),
-        (r"connection refused", FailureKind.REFUSED, "connection refused"),
-        (r"connection reset", FailureKind.RESET, "connection reset"),
-        (r"(?:host|network) unreachable", FailureKind.UNREACHABLE, "unreachable"),
-        (r"^no (?:ipv[46] )?address of|^unknown host|not known", FailureKind.NAME, ""),
-        (r"timed out", FailureKind.TIMEOUT, "timed out"),
-        (r"^not running", FailureKind.NOT_RUNNING, ""),
-        (r"^no signal", FailureKind.OTHER, "no signal"),
-        (r"^[\d.]+%, less than [\d.]+% of inodes", FailureKind.OTHER, "too few free inodes"),
-        (r"^[\d.]+%, less than [\d.]+%: ", FailureKind.OTHER, "too little free space"),
-    )
-)  # fmt: skip
+    (re.compile(pattern), FailureKind(kind), template)
+    for kind, rule in read_table(__package__, "failures.txt")
+    for pattern, _, template in [rule.rpartition(" -> ")]
+)
 _EXPECTED: Final = re.compile(r", expected [^:]*")
 _IDENTIFIER: Final = re.compile(
     r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"

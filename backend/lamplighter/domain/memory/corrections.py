@@ -37,41 +37,8 @@ SCANNED_CHARS: Final = 8_000
 SENTENCE_CHARS: Final = 400
 LEAST_WORDS: Final = 3
 
-_FENCE: Final = re.compile(
-    r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE
-)
-_PASTED: Final = re.compile(
-    r"^\s*(?:"
-    r">|\||\$ |[+@]|- (?=[-+\w]+\()|\d{4}-\d\d-\d\d|\d\d:\d\d|\[\d|at \S+ ?\(|File \"|"
-    r"Traceback|(?:ERROR|WARN|INFO|DEBUG|FATAL|error|warning)\b\s*[\[:|-]|[A-Za-z]+Error:|E\s{2,})"
-)
-_ENDS: Final = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(\[A-Za-z0-9`])|\n+")
-_LIST_MARK: Final = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
-_LEAD: Final = re.compile(
-    r"^(?:(?:ok(?:ay)?|hey|hi|also|and|but|so|please|pls|well|oh|ah|hmm+|right|yes|yeah|sure|great|"
-    r"thanks|good|perfect|wait|btw|fyi|one more thing|in general|generally)\b[,:.!]?\s+)+",
-    re.IGNORECASE,
-)
-
-
-def _any_of(words: str) -> str:
-    """Return a pattern of any of these words; `_` means a space within one."""
-    return f"(?:{'|'.join(words.split()).replace('_', ' ')})"
-
-
-_PARTS: Final = {
-    "reported": "mind knew thought said seen saw had been got again",
-    "habits": "use want write put commit merge push run deploy do mock log keep name add",
-    "dropped": "use using do have support write run commit deploy mock need allow want store log",
-    "own": "we our_\\w+ this_project the_project the_repo this_repo",
-    "gerunds": "adding using writing making doing putting creating saying asking committing",
-    "asides": "problem worries thanks thank need idea rush hurry can could what why how is are "
-    "does do_you",
-    "things": "you code comments? tests? commits? names? files?",
-}
-_PATTERNS: Final = read_table(
-    __package__, "corrections.txt", **{name: _any_of(choices) for name, choices in _PARTS.items()}
-)
+_PATTERNS: Final = read_table(__package__, "corrections.txt")
+_FORMS: Final = {kind: re.compile(form) for kind, form in _PATTERNS if kind not in CATEGORIES}
 _RULES: Final = tuple(
     (tone, re.compile("|".join(pattern for kind, pattern in _PATTERNS if kind == tone), re.I))
     for tone in (
@@ -80,11 +47,6 @@ _RULES: Final = tuple(
         CorrectionTone.PREFERENCE,
         CorrectionTone.CORRECTION,
     )
-)
-_QUESTION_START: Final = re.compile(
-    r"(?:can|could|would|will|should|shall|do|does|did|is|are|was|were|what|why|how|when|where|which|who|"
-    r"any)\b(?!\s+not\b)",
-    re.IGNORECASE,
 )
 
 
@@ -115,10 +77,14 @@ def find_corrections(prompt: str) -> list[Correction]:
 
 def _sentences(prompt: str) -> Iterator[str]:
     """Yield the sentences that a person wrote; a separate "No." is joined to the next sentence."""
-    prompt = _FENCE.sub("\n", prompt)
-    lines = (_LIST_MARK.sub("", line) for line in prompt.splitlines() if not _PASTED.match(line))
+    prompt = _FORMS["fence"].sub("\n", prompt)
+    lines = (
+        _FORMS["list_mark"].sub("", line)
+        for line in prompt.splitlines()
+        if not _FORMS["pasted"].match(line)
+    )
     before = ""
-    for part in _ENDS.split("\n".join(lines)):
+    for part in _FORMS["ends"].split("\n".join(lines)):
         sentence = one_line(before + part)
         before = ""
         if re.fullmatch(r"no+(?:pe)?[.!,]*", sentence, re.IGNORECASE):
@@ -128,10 +94,10 @@ def _sentences(prompt: str) -> Iterator[str]:
 
 
 def _classify(sentence: str) -> CorrectionTone | None:
-    statement = _LEAD.sub("", sentence)
+    statement = _FORMS["lead"].sub("", sentence)
     if (
         sentence.endswith("?")
-        or _QUESTION_START.match(statement)
+        or _FORMS["question_start"].match(statement)
         or len(sentence.split()) < LEAST_WORDS
     ):
         return None

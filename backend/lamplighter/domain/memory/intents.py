@@ -1,8 +1,10 @@
 """Intents: the writes to memories that a decision returns, as plain values, stored in order."""
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from datetime import datetime
+from typing import Annotated, Any, Final, NamedTuple
 
+from lamplighter.domain.fields import Field
 from lamplighter.domain.memory.memory import Candidate, Memory, MemoryId
 from lamplighter.domain.memory.review import ReviewKind
 
@@ -89,3 +91,26 @@ class RelationshipReview(NamedTuple):
 
 
 Intent = NewMemory | MemoryChange | Repeat | MemoryLink | ReviewOpening | RelationshipReview
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRecord:
+    """One change of a memory; `before` and `after` hold its values: None of one that did not exist.
+
+    Entries of earlier versions hold fewer. `review_id` is the review whose resolution made the
+    change, or that a contradiction opened; `act_id` is the act on many memories that the change
+    belongs to.
+    """
+
+    id: int
+    memory_id: Annotated[MemoryId, Field(public=False)]
+    version: int
+    at: datetime
+    actor: str
+    session_id: int | None
+    cause: str
+    reason: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    review_id: Annotated[int | None, Field(public=False)] = None
+    act_id: Annotated[int | None, Field(public=False)] = None

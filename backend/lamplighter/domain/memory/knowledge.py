@@ -24,6 +24,7 @@ from lamplighter.domain.memory.memory import (
     apply_edit,
     kind_of,
 )
+from lamplighter.domain.tables import read_table
 from lamplighter.domain.text import REDACTED, content_hash, one_line, shorten, without_private
 
 RAW_CONFIDENCE: Final = 0.6
@@ -219,29 +220,16 @@ GENERAL: Final = "general"
 TOPIC: Final = "topic"
 MANUAL: Final = "manual"
 
-FAMILIES: Final = {
-    "architecture": ("architecture", "design", "adr", "refactor"),
-    "bug": ("bug", "bugfix", "fix", "incident", "hotfix"),
-    "decision": ("decision",),
-    "pattern": ("pattern", "convention", "guideline"),
-    "config": ("config", "setup", "infra", "infrastructure", "ci"),
-    "discovery": ("discovery", "investigation", "root_cause", "root-cause"),
-    "learning": ("learning", "learn"),
-    "preference": ("preference",),
-    "session": ("session_summary",),
-}
-SIGNS: Final = {
-    "bug": "bug|fix|panic|error|crash|regression|incident|hotfix",
-    "architecture": "architecture|design|adr|boundary|hexagonal|refactor",
-    "decision": "decision|tradeoff|chose|choose|decide",
-    "pattern": "pattern|convention|naming|guideline",
-    "config": "config|configuration|setup|environment|env|docker|pipeline",
-    "discovery": "discovery|investigate|investigation|found|root cause",
-    "learning": "learned|learning",
-}
-_OF_TYPE: Final = {name: family for family, names in FAMILIES.items() for name in names}
+_FAMILIES: Final = tuple(
+    (family, types.split(), signs)
+    for family, row in read_table(__package__, "topic_keys.txt")
+    for types, _, signs in [row.partition(" -> ")]
+)
+_OF_TYPE: Final = {name: family for family, types, _ in _FAMILIES for name in types}
 _SIGNS: Final = {
-    family: re.compile(rf"\b(?:{stems})(?:s|es|d|ed|ing|ies)?\b") for family, stems in SIGNS.items()
+    family: re.compile(rf"\b(?:{stems})(?:s|es|d|ed|ing|ies)?\b")
+    for family, _, stems in _FAMILIES
+    if stems
 }
 _BETWEEN: Final = re.compile(r"[\W_]+")
 

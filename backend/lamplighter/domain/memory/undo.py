@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final
 
 from lamplighter.domain.errors import Conflict
+from lamplighter.domain.memory.intents import HistoryRecord
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     MEMORY_FIELDS,
@@ -32,41 +33,6 @@ _FIELD_NAMES: Final = {**SETTINGS, "active": "state"}
 Values = dict[str, Any]
 
 
-class HistoryStep(Protocol):
-    """One change of a memory, as stored in its history."""
-
-    @property
-    def id(self) -> int:
-        """Its number: a later step has a higher one."""
-
-    @property
-    def version(self) -> int:
-        """The version of the memory after this step."""
-
-    @property
-    def cause(self) -> str:
-        """The cause, in one word."""
-
-    @property
-    def reason(self) -> str:
-        """The reason, as text."""
-
-    @property
-    def before(self) -> Mapping[str, Any] | None:
-        """The values before the step; None if the step created the memory."""
-
-    @property
-    def after(self) -> Mapping[str, Any] | None:
-        """The values after the step; None if the step deleted the memory."""
-
-    @property
-    def act_id(self) -> int | None:
-        """The operator's act that contains the step."""
-
-
-S = TypeVar("S", bound=HistoryStep)
-
-
 @dataclass(frozen=True, slots=True)
 class MemoryUndo:
     """A memory without a step of its history; `left` names the fields that later steps changed."""
@@ -75,7 +41,7 @@ class MemoryUndo:
     left: tuple[str, ...] = ()
 
 
-def undo(memory: Memory, step: HistoryStep, later: Sequence[HistoryStep]) -> MemoryUndo:
+def undo(memory: Memory, step: HistoryRecord, later: Sequence[HistoryRecord]) -> MemoryUndo:
     """Revert a step's changes; returns the same memory if nothing is left to revert.
 
     `later` are the steps after it. Raises Conflict for a step that cannot be undone at all. Undoing
@@ -104,7 +70,7 @@ def undo(memory: Memory, step: HistoryStep, later: Sequence[HistoryStep]) -> Mem
     )
 
 
-def can_undo(memory: Memory | None, step: HistoryStep, later: Sequence[HistoryStep]) -> bool:
+def can_undo(memory: Memory | None, step: HistoryRecord, later: Sequence[HistoryRecord]) -> bool:
     """Whether any part of a step can be undone; `memory` None is a deleted one."""
     try:
         return memory is not None and undo(memory, step, later).memory != memory
@@ -112,12 +78,12 @@ def can_undo(memory: Memory | None, step: HistoryStep, later: Sequence[HistorySt
         return False
 
 
-def undo_reason(step: HistoryStep) -> str:
+def undo_reason(step: HistoryRecord) -> str:
     """Return the beginning of the reason for the undo of a step."""
     return f"undoes {step.cause} of version {step.version}"
 
 
-def recorded_reason(step: HistoryStep, before: Memory, after: Memory) -> str:
+def recorded_reason(step: HistoryRecord, before: Memory, after: Memory) -> str:
     """Return the recorded reason of an undo: the step, and its effect."""
     weeks = before.decayed_weeks - after.decayed_weeks
     due = step.cause == FADED and weeks > 0 and not after.pinned
@@ -129,7 +95,7 @@ def act_undo_reason(act_id: int) -> str:
     return f"undoes act {act_id}"
 
 
-def restore_before(memory: Memory, step: HistoryStep) -> Memory:
+def restore_before(memory: Memory, step: HistoryRecord) -> Memory:
     """Return a memory as it was before a step, as a new version."""
     assert step.before is not None
     return replace(with_state(memory, step.before), version=memory.version + 1)
@@ -140,7 +106,7 @@ def with_state(memory: Memory, stored: Mapping[str, Any]) -> Memory:
     return _with_values(memory, _parse_values(stored))
 
 
-def follow(memory: Memory, step: HistoryStep) -> Memory:
+def follow(memory: Memory, step: HistoryRecord) -> Memory:
     """Return a memory after a step that was made from another state of it.
 
     The step sets the fields it changed; an undo adds or subtracts confidence instead of setting it.
@@ -169,7 +135,7 @@ _TOGETHER: Final = {
 """The fields that a step sets together with a changed field, whether they differed or not."""
 
 
-def find_undo(step: HistoryStep, later: Sequence[S]) -> S | None:
+def find_undo(step: HistoryRecord, later: Sequence[HistoryRecord]) -> HistoryRecord | None:
     """Return the undo of a step; there is at most one, and that undo can be undone in turn."""
     reasons = {undo_reason(step)}
     if step.act_id is not None:
@@ -181,7 +147,7 @@ def find_undo(step: HistoryStep, later: Sequence[S]) -> S | None:
     return None
 
 
-def step_to_undo(step: S, later: Sequence[S]) -> S | None:
+def step_to_undo(step: HistoryRecord, later: Sequence[HistoryRecord]) -> HistoryRecord | None:
     """Return the step to undo to cancel the effect of a step; None if it has no effect now.
 
     This is the step itself, or the undo of its undo.
@@ -194,7 +160,7 @@ def step_to_undo(step: S, later: Sequence[S]) -> S | None:
     return step
 
 
-def undo_obstacle(left: Sequence[str], later: Sequence[HistoryStep]) -> str:
+def undo_obstacle(left: Sequence[str], later: Sequence[HistoryRecord]) -> str:
     """Explain what blocks an undo."""
     if not left:
         return "Later changes already reverted this step."
@@ -293,7 +259,7 @@ def _differs(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> 
     return name in before and name in after and before[name] != after[name]
 
 
-def _changed_fields(step: HistoryStep) -> set[str]:
+def _changed_fields(step: HistoryRecord) -> set[str]:
     return {name for name in _FIELD_NAMES if _differs(name, step.before or {}, step.after or {})}
 
 

@@ -31,11 +31,7 @@ from lamplighter.domain.memory.memory import (
 )
 from lamplighter.domain.memory.review import ReviewKind
 from lamplighter.domain.organize.digest import Bundle, Digest, make_digests
-from lamplighter.domain.organize.duplicates import (
-    differs_in_subject,
-    drops_nothing,
-    is_duplicate,
-)
+from lamplighter.domain.organize.duplicates import differs_in_subject, drops_nothing, is_duplicate
 from lamplighter.domain.organize.facts import Fact, find_facts
 from lamplighter.domain.organize.selection import NO_SELECTION, Selection
 from lamplighter.domain.relate import Relation, relate

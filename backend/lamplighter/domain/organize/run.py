@@ -18,15 +18,8 @@ ABANDONED_AFTER: Final = timedelta(seconds=15)
 SCHEDULE: Final = "schedule"
 OPERATOR: Final = "operator"
 COUNTED: Final = (
-    "raw",
-    "duplicates",
-    "compressed",
-    "digests",
-    "facts",
-    "known_facts",
-    "conflicts",
-    "raw_after",
-    "distilled_after",
+    *("raw", "duplicates", "compressed", "digests", "facts"),
+    *("known_facts", "conflicts", "raw_after", "distilled_after"),
 )
 """The counts of a run.
 
@@ -35,20 +28,9 @@ facts, already known facts, and contradicting facts; and the distilled memories 
 """
 
 OPTIONAL_COUNTED: Final = (
-    "searched",
-    "scanned",
-    "scanned_facts",
-    "verified",
-    "refuted",
-    "model_requests",
-    "model_failures",
-    "model_rejected",
-    "model_skipped",
-    "model_facts",
-    "model_relationships",
-    "model_dropped",
-    "model_tokens",
-    "model_microdollars",
+    *("searched", "scanned", "scanned_facts", "verified", "refuted"),
+    *("model_requests", "model_failures", "model_rejected", "model_skipped", "model_facts"),
+    *("model_relationships", "model_dropped", "model_tokens", "model_microdollars"),
 )
 """The counts of a run that are omitted if 0.
 

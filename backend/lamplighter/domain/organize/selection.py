@@ -12,12 +12,7 @@ from lamplighter.domain.graph.extract import split_sentences
 from lamplighter.domain.graph.proposal import RelationshipProposal, admit_proposal
 from lamplighter.domain.memory.memory import OPERATIONAL, Category, Memory, MemoryId
 from lamplighter.domain.organize.digest import Bundle
-from lamplighter.domain.organize.facts import (
-    LEAST_FACT_WORDS,
-    MAX_FACT_CHARS,
-    Fact,
-    category_of,
-)
+from lamplighter.domain.organize.facts import LEAST_FACT_WORDS, MAX_FACT_CHARS, Fact, category_of
 from lamplighter.domain.text import comparison_key
 
 BATCH: Final = 50

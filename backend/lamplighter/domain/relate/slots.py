@@ -12,62 +12,10 @@ from typing import Final
 from lamplighter.domain.relate.lexicon import Lexicon
 from lamplighter.domain.relate.text import TextItem
 from lamplighter.domain.stemming import stem, stems
+from lamplighter.domain.tables import read_table
 
-_S: Final = r"(?P<subject>[\w'-]+(?: [\w'-]+){0,2})"
-_V: Final = r"(?P<value>[\w./'-]+(?: [\w./'-]+){0,3})"
-_STORED: Final = (
-    "stored|kept|saved|held|written|persisted|located|sent|shipped|uploaded|delivered|published"
-    "|pushed|posted|forwarded|copied|placed|mirrored|archived"
-)
-_LIES: Final = "lives?|lies?|sits?|resides?|goes|go|ends? up"
-_TO: Final = "in|on|to|at|under|into|over|via"
-_ROLE: Final = "primary|leader|master|standby|default"
-_FORM: Final = "codec|protocol|format|compression|payload|encoding|hash|cipher|algorithm"
-# attributes with one value at a time
-_ATTRIBUTE: Final = (
-    "upstream|backend|driver|engine|issuer|provider|target|destination|database|registry|mirror"
-    "|gateway|resolver|scheduler|runtime|controller|topic|level|mode|policy|timezone|locale"
-    "|language|branch|channel|interface|broker|proxy|theme|strategy|bus|subnet|namespace"
-)
-_WHOLE: Final = "service|process|daemon|server|container|app"
-_SET: Final = "set|started|flashed|installed|switched|controlled|deployed|configured"
-_FORMED: Final = "encoded|compressed|serialized|exported|hashed|encrypted|signed|formatted"
-_IDIOM: Final = (
-    r"(?:use|sync|progress|call|schedule|time|hold|fault|risk|order|charge|demand|in|on|at|for|by"
-    r"|to|from|with)\b"
-)
-_BE: Final = "(?:is|are) (?:now |currently )?"
 _SENTENCES: Final = tuple(
-    (kind, re.compile(pattern))
-    for kind, pattern in (
-        ("role", rf"(?P<subject>{_ROLE})(?: role)? (?:is|is with) {_V}"),
-        ("role", rf"{_V} (?:is|acts as|serves as|holds) (?P<subject>{_ROLE})(?: role)?"),
-        ("role", rf"{_V} is one that (?P<subject>lead)s"),
-        ("role", rf"(?P<subject>(?:\w+ )?(?:{_ATTRIBUTE})) (?:is|is set to) {_V}"),
-        ("role", rf"{_V} (?:is|acts as|serves as) (?P<subject>(?:\w+ )?(?:{_ATTRIBUTE}))"),
-        ("place", rf"{_S} (?:{_BE}(?:{_STORED})|{_LIES}) (?:{_TO}) {_V}"),
-        ("place", rf"{_S} {_BE}(?:at|in|on|under) (?!{_IDIOM}){_V}"),
-        ("means", rf"{_S} {_BE}(?:{_SET}) (?:by|with|via|over|through|from) {_V}"),
-        ("means", rf"{_V} (?:sets?|starts?|flashes|controls?|deploys?) {_S}"),
-        ("place", rf"{_V} (?:holds?|stores?|receives?) {_S}"),
-        ("source", rf"{_S} (?:comes? from|{_BE}(?:issued|supplied|provided|signed) by) {_V}"),
-        ("source", rf"{_S} {_BE}(?:read|taken|looked up) (?:from|in) {_V}"),
-        ("source", rf"{_V} (?:issues?|supplies|supply|provides?|signs?) (?:its |their )?{_S}"),
-        ("source", rf"{_V} is (?:issuer|source) of {_S}"),
-        ("user", rf"(?:(?:{_WHOLE}) )?(?:runs?|started) as (?P<subject>)(?:user )?{_V}"),
-        ("user", rf"process (?:is owned by|belongs to) (?P<subject>)(?:user )?{_V}"),
-        ("user", rf"user of process is (?P<subject>){_V}"),
-        ("runner", rf"{_S} (?:runs? on|{_BE}done (?:by|on|with)) {_V}"),
-        ("runner", rf"{_V} does {_S}"),
-        ("form", rf"{_S} (?:{_BE})?(?:{_FORMED}) (?:as|with|in|by|to) {_V}"),
-        ("form", rf"{_V} is used to (?:hash|encrypt|encode|compress|sign) {_S}"),
-        ("form", rf"{_S} (?:{_BE}(?:stored|written|sent)|publish|come) as (?:plain )?{_V}"),
-        ("form", rf"{_S} uses? {_V} (?:{_FORM})"),
-        ("form", rf"(?:{_FORM}) (?:of|for) {_S} is {_V}"),
-        ("form", rf"{_V} is (?:{_FORM}) (?:of|for) {_S}"),
-        ("form", rf"{_V} compresses {_S}"),
-        ("policy", rf"(?P<subject>balances|evicts|caches|sorts|routes|persistence is) by {_V}"),
-    )
+    (kind, re.compile(pattern)) for kind, pattern in read_table(__package__, "slots.txt")
 )
 _OPEN: Final = re.compile(
     r"\b(?:it|this|there|they|then|first|not?|never|nothing|when|if|while|during|after|before|until"

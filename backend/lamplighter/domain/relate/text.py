@@ -2,53 +2,17 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
+
+from lamplighter.domain.tables import read_table
 
 READ_CHARS: Final = 2_000
 _FOLD: Final = str.maketrans(
     dict.fromkeys("‘’\u02bc`\u00b4", "'")
     | dict.fromkeys("“”„«»", '"')
     | dict.fromkeys("‐‑‒–—―−", "-")
-)
-_WITHIN: Final = r"(?:\s\w+){0,3}?"
-_AGE: Final = r"(?:an?|\d+|[a-z]+) \w+"
-_GONE: Final = (
-    r"(?:is|are|gets?|was|were) (?:dropped|deleted|removed|gone|purged|pruned|discarded"
-    r"|thrown away|lost|expired|wiped|erased)\b"
-)
-_CONTRACTIONS: Final = (
-    (re.compile(r"\bcan't\b"), "cannot"),
-    (re.compile(r"\bwon't\b"), "will not"),
-    (re.compile(r"n't\b"), " not"),
-    (re.compile(r"\b(it|that|there|what|here|he|she)'s\b"), r"\1 is"),
-    (re.compile(r"'(?:re|ve|ll|d|s)\b"), ""),
-    (re.compile(r"\bw/o\b"), "without"),
-    (re.compile(r"\bw/ "), "with "),
-    (re.compile(r"\bcannot\b"), "can not"),
-    (re.compile(rf"\b(?:(?:anything|everything|all|data) )?older than ({_AGE}) {_GONE}"),
-     r"kept for \1 "),
-    (re.compile(rf"\b(?:never|not?|nothing)\b({_WITHIN}) (?:more|longer|higher|later) than"
-                r" (?=\d|an? )"), r"\1 maximum "),
-    (re.compile(rf"\b(?:never|not?|nothing)\b({_WITHIN}) (?:less|fewer|shorter|lower) than"
-                r" (?=\d|an? )"), r"\1 minimum "),
-    (re.compile(rf"\b(?:never|not?|nothing)\b({_WITHIN}) (?:above|over|beyond|past|exceeds?)"
-                r" (?=\d|an? )"), r"\1 maximum "),
-    (re.compile(r"\bno more (?=[a-z]{3})(?!than\b)"), "no "),
-    (re.compile(r"\bany ?more\b"), ""),
-    (re.compile(r">="), " minimum "),
-    (re.compile(r"<="), " maximum "),
-    (re.compile(r"=>|->"), " - "),
-    (re.compile(r"<(?=\s*\d)"), " below "),
-    (re.compile(r"(?<=\d)\+(?!\w)"), " minimum "),
-)  # fmt: skip
-# applied after number words became digits
-_BOUNDS: Final = (
-    (re.compile(r"\b(?:(?:older|lower|less|earlier|fewer|shorter) than|under) (?=\d)"), "below "),
-    (re.compile(r"\b(?:more|newer|later|higher|greater|bigger|longer) than (?=\d)"), "minimum "),
-    (re.compile(r"\b(?:up to|as much as|as long as|at most) (?=\d)"), "maximum "),
-    (re.compile(r"\b(?:close|near) to (?=\d)"), "nearly "),
 )
 _WORDED: Final = {
     "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
@@ -65,100 +29,32 @@ ORDINALS: Final = {
     "seventh": "7", "eighth": "8", "ninth": "9", "tenth": "10", "last": "id_last",
     "final": "id_last",
 }  # fmt: skip
-_PART: Final = "step|stage|phase|part"
-_NTH: Final = rf"(?P<nth>{'|'.join(ORDINALS)}|\d{{1,3}}(?=st|nd|rd|th))(?:st|nd|rd|th)?"
-# each step has a label; "step 1 of 3" is not a share, and "step 2b" is not a size
-_ORDERED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
-    (re.compile(r"^\s*#?(\d{1,3})[.)](?=\s+[^\W\d])"), r"step \1:"),
-    (re.compile(rf"\b{_NTH} (?P<part>{_PART})\b"),
-     lambda found: f"{found['part']} {ORDINALS.get(found['nth'], found['nth'])}"),
-    (re.compile(rf"\b({_PART}) #?(\d{{1,3}}) ?(?:/|of|out of) ?\d{{1,3}}\b"), r"\1 \2"),
-    (re.compile(rf"\b({_PART}) #?(\d{{1,3}}[a-z])\b"), r"\1 id_\2"),
-)  # fmt: skip
-_TIMES: Final = "seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|quarters?|years?"
-_BEFORE_TIME: Final = "(takes?|took|in|within|for|lasts?|lasted|needs?|needed|after|only|it is)"
-_UNDER: Final = "(less than|under|below|within|in|about|over|more than|every)"
-_PARTS: Final = {"third": 33, "quarter": 25, "fifth": 20, "tenth": 10}
-_READY: Final = r"\b(ready|up|back|warm|available|usable|answers?|answered|starts|started|done)"
-_AT_ONCE: Final = r"(?:at once|immediately|instantly|right away|straight away|in no time)\b"
-# an exception is a condition, although its word has the stem of a failure
-_EXCEPT: Final = re.compile(
-    r"\b(?:with the exception of|except(?:ing)?(?: for| that)?(?! (?:when|if)\b)|excluding)\b"
+_RULES: Final = read_table(
+    __package__,
+    "spelling.txt",
+    nth=rf"(?P<nth>{'|'.join(ORDINALS)}|\d{{1,3}}(?=st|nd|rd|th))(?:st|nd|rd|th)?",
 )
-_SPELLED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
-    (re.compile(r"\b(40[1-9]|429|499|50[1-9])s\b"), r"\1"),  # error codes, not seconds
-    (re.compile(r"\bexcept (?:for )?(?:when|if)\b"), "unless"),
-    (_EXCEPT, "besides"),
-    (re.compile(r"\b((?:all|every|each|any|no|none|nothing|everything)(?: \w+){0,2}) but "
-                r"(?=(?:the|those|its|for|on|at|in|1)\b)"), r"\1 besides "),
-    (re.compile(r"\b(\d) 100\b"), r"\g<1>00"),
-    (re.compile(r"\b(\d{1,3}) thousand\b"), r"\g<1>000"),
-    (re.compile(rf"\b(?:an?|1) ({_TIMES}) and an? half\b"), r"1.5 \1"),
-    (re.compile(rf"\b(\d+) and an? half ({_TIMES})\b"), r"\1.5 \2"),
-    (re.compile(rf"\bhalf (?:an?|1) ({_TIMES})\b"), r"0.5 \1"),
-    (re.compile(rf"\b(?:an?|1) half[- ]({_TIMES})\b"), r"0.5 \1"),
-    (re.compile(r"\bquarter (?:of )?an hour\b"), "15 minutes"),
-    (re.compile(r"\b3 quarters of an hour\b"), "45 minutes"),
-    (re.compile(rf"\b{_UNDER} (?:a|1) second\b"), r"\1 1 s"),
-    (re.compile(r"\b(?:a )?half (?:of )?(?=(?:the|its|all)\b)"), "50 % of "),
-    (re.compile(r"\b(?:a|1) (third|quarter|fifth|tenth) of\b"),
-     lambda found: f"{_PARTS[found[1]]} % of"),
-    (re.compile(r"\b(\d) (third|quarter|fifth|tenth)s of\b"),
-     lambda found: f"{int(found[1]) * _PARTS[found[2]]} % of"),
-    (re.compile(r"\b(\d{1,2}) (?:out of|of|in) (?:every )?(\d{1,2})\b(?! [ap]m|:)"),
-     lambda found: f"{100 * int(found[1]) // (int(found[2]) or 1)} % of"),
-    (re.compile(r"\b(?:all|whole) night\b(?: long)?"), "8-12 hours"),
-    (re.compile(r"\buntil the next (day|week|month)\b"), r"1 \1"),
-    (re.compile(r"\bmost of (?:an?|1|the) (second|minute|hour|day|week|month|year)\b"),
-     r"0.6-1 \1"),
-    (re.compile(r"(?<![\d.] )\b(seconds|minutes|hours|days) (?=after\b|later\b|until\b)"),
-     r"2-59 \1 "),
-    (re.compile(rf"\b{_BEFORE_TIME} seconds\b"), r"\1 2-59 seconds"),
-    (re.compile(rf"\b{_BEFORE_TIME} minutes\b"), r"\1 2-59 minutes"),
-    (re.compile(rf"\b{_BEFORE_TIME} hours\b"), r"\1 2-23 hours"),
-    (re.compile(rf"\b{_BEFORE_TIME} (days|weeks|months|years)\b"), r"\1 2-9 \2"),
-    (re.compile(rf"^(?:instant|instantly|immediate)\b|{_READY} {_AT_ONCE}"), r"\1 0-5 seconds"),
-    (re.compile(rf"\b(?:an? )?2 of ({_TIMES})\b"), r"2 \1"),
-    (re.compile(rf"\ban? few ({_TIMES})\b"), r"2-9 \1"),
-    (re.compile(rf"\b(?:some|several|few) ({_TIMES})\b"), r"2-9 \1"),
-    (re.compile(r"\bfortnight\b"), "2 weeks"),
-    (re.compile(r"\bfortnightly\b"), "every 2 weeks"),
-    (re.compile(r"\bbiweekly\b"), "every 2 weeks"),
-    (re.compile(r"(?<!\S)0 \*/(\d+) \* \* \*(?!\S)"), r"every \1 hours"),
-    (re.compile(r"(?<!\S)\*/(\d+) \* \* \* \*(?!\S)"), r"every \1 minutes"),
-    (re.compile(r"(?<!\S)(\d\d?) (\d\d?) \* \* \*(?!\S)"), r"\2:\1 every 1 day"),
-    (re.compile(r"\bhalf past (\d+)"), r"\1:30"),
-    (re.compile(r"\bquarter past (\d+)"), r"\1:15"),
-    (re.compile(r"\b(\d{1,2})(:\d\d)? (?:in the morning|o'?clock in the morning|at night)"),
-     r"\1\2 am"),
-    (re.compile(r"\b(\d{1,2})(:\d\d)? in the (?:evening|afternoon)"), r"\1\2 pm"),
-    (re.compile(r"\bnoon\b"), "12:00"),
-    (re.compile(r"\bmidnight\b"), "00:00"),
-    (re.compile(r"\ball day(?: long)?\b"), "24 hours"),
-    (re.compile(r"\bevery other (day|week|month|hour|year)\b"), r"every 2 \1s"),
-    (re.compile(r"\bevery second (day|week|month|hour|year)\b"), r"every 2 \1s"),
-    (re.compile(rf"\b(\d+) times (?:an?|per|each|every) ({_TIMES})\b"), r"split \1 \2"),
-    (re.compile(rf"\b(?:once|1 times?) (?:an? (?={_TIMES}|night)|(?:per|each|every) )(\w+)\b"),
-     r"every 1 \1"),
-    (re.compile(r"(?<!at )\bonce(?=(?: before| after| and then| in all)\b| *(?:$|[.,;:)]))"),
-     "1 times"),
-    (re.compile(rf"\bonce in (\d+) ({_TIMES})\b"), r"every \1 \2"),
-    (re.compile(rf"\b(?:an?|1) (\w+) (?:per|each|every) ({_TIMES})\b"), r"\1 every 1 \2"),
-    (re.compile(r"\b(\d+)[- ](\w+) intervals?\b"), r"every \1 \2"),
-    (re.compile(r"\b(hour|day|week|month|quarter|year|night)ly\b"), r"every 1 \1"),
-    (re.compile(r"\b(?:daily|dai1y)\b"), "every 1 day"),
-    (re.compile(r"\b(?:annually|annual|once yearly)\b"), "every 1 year"),
-    (re.compile(r"\b(?:each|every) (second|minute|hour|day|week|month|quarter|year|night)\b"),
-     r"every 1 \1"),
-    (re.compile(r"\b(?:each|every) (?:morning|evening)\b"), "every 1 day"),
-    # "60 requests a minute" is not a duration
-    (re.compile(r"(^|\b(?:about|after|by|for|in|within|under|over|than|least|most|nearly|almost|around"
-                r"|only|roughly|another|takes?|took|needs?|wait|lasts?|of) )an? (?:full |whole )?"
-                r"(minute|hour|day|week|month|year)\b"),
-     r"\g<1>1 \2"),
-    (re.compile(r"\ban? (day|week|month|year) (?=(?:before|after|later|old|late|ago)\b)"),
-     r"1 \1 "),
-)  # fmt: skip
+_SHARES: Final = {"third": 33, "quarter": 25, "fifth": 20, "tenth": 10}
+_COMPUTED: Final[Mapping[str, Callable[[re.Match[str]], str]]] = {
+    "{step}": lambda found: f"{found['part']} {ORDINALS.get(found['nth'], found['nth'])}",
+    "{share}": lambda found: f"{_SHARES[found[1]]} % of",
+    "{shares}": lambda found: f"{int(found[1]) * _SHARES[found[2]]} % of",
+    "{ratio}": lambda found: f"{100 * int(found[1]) // (int(found[2]) or 1)} % of",
+}
+
+Rewrite = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+
+
+def _rewrites(kind: str) -> Iterator[Rewrite]:
+    """Yield the patterns of a kind, and what each is rewritten to."""
+    for pattern, _, words in (rule.rpartition(" -> ") for name, rule in _RULES if name == kind):
+        yield re.compile(pattern), _COMPUTED.get(words) or words[1:-1]
+
+
+_CONTRACTIONS: Final = tuple(_rewrites("contraction"))
+_SPELLED: Final = tuple(_rewrites("spelled"))
+_BOUNDS: Final = tuple(_rewrites("bound"))
+_TURNED: Final = frozenset(frozenset(pair.split()) for kind, pair in _RULES if kind == "turned")
 
 _WEEK: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 SECONDS: Final = {
@@ -219,23 +115,6 @@ class TextItem:
 _WORD: Final = re.compile(r"\w+(?:[-.:/]\w+)*|,")
 _ARTICLES: Final = frozenset(["a", "an", "the"])
 _LISTED: Final = frozenset([",", "and", "or"])
-_TURNED: Final = frozenset(
-    map(
-        frozenset,
-        [
-            ("above", "below"),
-            ("over", "under"),
-            ("with", "without"),
-            ("on", "off"),
-            ("first", "last"),
-            ("most", "few"),
-            ("only", "except"),
-            ("our", "their"),
-            ("anything", "nothing"),
-        ],
-    )
-)
-"""Small words of opposite meaning whose weight in the comparison is too low."""
 
 
 def turns_words(one: str, other: str) -> bool:
@@ -267,7 +146,7 @@ def split_items(text: str) -> list[TextItem]:
     for pattern, words in _CONTRACTIONS:
         normalized = pattern.sub(words, normalized)
     normalized = _NUMBER_WORD.sub(lambda found: _WORDED[found[0]], normalized)
-    for pattern, spelled in (*_ORDERED, *_SPELLED):
+    for pattern, spelled in _SPELLED:
         normalized = pattern.sub(spelled, normalized)
     for pattern, bound in _BOUNDS:
         normalized = pattern.sub(bound, normalized)

@@ -8,13 +8,12 @@ from typing import Final
 
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.memory.decay import apply_decay
-from lamplighter.domain.memory.intents import CONTRADICTED
+from lamplighter.domain.memory.intents import CONTRADICTED, HistoryRecord
 from lamplighter.domain.memory.memory import HISTORY_FIELDS, Memory, MemoryId
 from lamplighter.domain.memory.undo import find_undo, undo
 from lamplighter.domain.revoke.replay import (
     REINFORCED,
     REVOKED,
-    RecordedStep,
     Replay,
     ReplayRules,
     TrailStep,
@@ -23,7 +22,7 @@ from lamplighter.domain.revoke.replay import (
 from lamplighter.domain.text import content_hash
 
 REVIEWED: Final = "review"
-Steps = Sequence[RecordedStep]
+Steps = Sequence[HistoryRecord]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +104,16 @@ def plan_revocation(
     )
 
 
-def _by_memory(steps: Steps) -> dict[MemoryId, list[RecordedStep]]:
-    found: dict[MemoryId, list[RecordedStep]] = defaultdict(list)
+def _by_memory(steps: Steps) -> dict[MemoryId, list[HistoryRecord]]:
+    found: dict[MemoryId, list[HistoryRecord]] = defaultdict(list)
     for step in steps:
         found[step.memory_id].append(step)
     return found
 
 
-def _skipped(mine: Mapping[MemoryId, Sequence[RecordedStep]], revoked: Collection[int]) -> set[int]:
+def _skipped(
+    mine: Mapping[MemoryId, Sequence[HistoryRecord]], revoked: Collection[int]
+) -> set[int]:
     """Return the steps to skip, with their undos and the undos of those."""
     step_ids = set(revoked)
     for steps in mine.values():
@@ -159,7 +160,7 @@ def _heirs(part: Replay, removed: Collection[MemoryId]) -> tuple[Heir, ...]:
 
 
 def _later_decisions(
-    mine: Mapping[MemoryId, Sequence[RecordedStep]],
+    mine: Mapping[MemoryId, Sequence[HistoryRecord]],
     revoked: Collection[int],
     part: Replay,
     rules: ReplayRules,
@@ -179,14 +180,14 @@ def _later_decisions(
     return tuple(decisions)
 
 
-def _later_decision(steps: Steps, taken: Steps) -> RecordedStep | None:
+def _later_decision(steps: Steps, taken: Steps) -> HistoryRecord | None:
     """Return the last decision of an operator about a field that a revoked step changed."""
     fields = {name for each in taken for name in _changed(each)}
     later = [each for each in steps if each.id > taken[0].id and is_decision(each)]
     return next((each for each in reversed(later) if _changed(each) & fields), None)
 
 
-def _changed(step: RecordedStep) -> set[str]:
+def _changed(step: HistoryRecord) -> set[str]:
     before, after = step.before or {}, step.after or {}
     return {
         name

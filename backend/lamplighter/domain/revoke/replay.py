@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final
 
 from lamplighter.domain.memory.decay import apply_decay
-from lamplighter.domain.memory.intents import CONTRADICTED
+from lamplighter.domain.memory.intents import CONTRADICTED, HistoryRecord
 from lamplighter.domain.memory.memory import (
     INITIAL_CONFIDENCE,
     OPERATIONAL,
@@ -17,7 +17,7 @@ from lamplighter.domain.memory.memory import (
     MemoryId,
     contradict,
 )
-from lamplighter.domain.memory.undo import FADED, UNDONE, HistoryStep, follow, with_state
+from lamplighter.domain.memory.undo import FADED, UNDONE, follow, with_state
 from lamplighter.domain.relate import RelationVerdict
 from lamplighter.domain.relate.reconcile import CandidateHistory, ReconcileOutcome, reconcile
 from lamplighter.domain.text import comparison_key
@@ -28,26 +28,6 @@ REINFORCED: Final = "reinforced"
 OPERATOR: Final = "operator"
 Compare = Callable[[Memory, Memory], RelationVerdict]
 """Judges how the claim of the first memory relates to the second one."""
-
-
-class RecordedStep(HistoryStep, Protocol):
-    """One change of a memory, with the memory, the actor and the time."""
-
-    @property
-    def memory_id(self) -> MemoryId:
-        """The memory that changed."""
-
-    @property
-    def at(self) -> datetime:
-        """The time of the change."""
-
-    @property
-    def actor(self) -> str:
-        """The actor of the change: operator, session, client, supervisor."""
-
-    @property
-    def session_id(self) -> int | None:
-        """The session that made the change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +69,21 @@ class Replay:
     memories: dict[MemoryId, Memory] = field(default_factory=dict)
     trails: dict[MemoryId, list[TrailStep]] = field(default_factory=dict)
     heirs: dict[MemoryId, MemoryId] = field(default_factory=dict)
-    retained: dict[MemoryId, RecordedStep] = field(default_factory=dict)
+    retained: dict[MemoryId, HistoryRecord] = field(default_factory=dict)
     _groups: dict[tuple[str | None, str], set[MemoryId]] = field(
         default_factory=lambda: defaultdict(set)
     )
     _up: dict[int, set[MemoryId]] = field(default_factory=lambda: defaultdict(set))
     _down: dict[int, set[MemoryId]] = field(default_factory=lambda: defaultdict(set))
 
-    def run(self, steps: Iterable[RecordedStep]) -> "Replay":
+    def run(self, steps: Iterable[HistoryRecord]) -> "Replay":
         """Apply all steps in order."""
         for step in steps:
             if step.id not in self.skipped and step.memory_id in self.rules.existing:
                 self._follow(step)
         return self
 
-    def _follow(self, step: RecordedStep) -> None:
+    def _follow(self, step: HistoryRecord) -> None:
         if step.after is None:
             return  # a restore from the trash does not change the memory
         number = self._holder(step.memory_id)
@@ -118,7 +98,7 @@ class Replay:
         elif step.cause != FADED:
             self._change(number, step)
 
-    def _begin(self, step: RecordedStep) -> None:
+    def _begin(self, step: HistoryRecord) -> None:
         assert step.after is not None
         memory = with_state(self.rules.existing[step.memory_id], step.after)
         if step.cause == LEARNED and memory.category in OPERATIONAL:
@@ -126,7 +106,7 @@ class Replay:
         elif step.cause != RESTORED:
             self._set(step.memory_id, memory, step)
 
-    def _report(self, step: RecordedStep) -> None:
+    def _report(self, step: HistoryRecord) -> None:
         """Reconcile a report again, with the memories of the replay."""
         assert step.after is not None
         claim = with_state(self.rules.existing[step.memory_id], step.after)
@@ -157,7 +137,7 @@ class Replay:
                 self._set(effect.before.id, effect.after, step, CONTRADICTED)
                 self._note(self._down, step.session_id, effect.before.id)
 
-    def _learn(self, claim: Memory, step: RecordedStep) -> None:
+    def _learn(self, claim: Memory, step: HistoryRecord) -> None:
         if step.before is None:
             self._set(step.memory_id, claim, step)
             return
@@ -189,7 +169,7 @@ class Replay:
             up=self._up[session], down=self._down[session], settled=self.rules.settled
         )
 
-    def _contradict(self, number: MemoryId, step: RecordedStep) -> None:
+    def _contradict(self, number: MemoryId, step: HistoryRecord) -> None:
         """Weaken a memory, unless the report of the same session already did."""
         memory = self.memories.get(number)
         session = step.session_id
@@ -200,7 +180,7 @@ class Replay:
         self._set(number, contradict(memory), step)
         self._note(self._down, session, number)
 
-    def _change(self, number: MemoryId, step: RecordedStep) -> None:
+    def _change(self, number: MemoryId, step: HistoryRecord) -> None:
         memory = self.memories.get(number)
         if memory is not None:
             self._set(number, follow(memory, step), step)
@@ -219,7 +199,7 @@ class Replay:
         return number
 
     def _set(
-        self, number: MemoryId, memory: Memory, step: RecordedStep | None = None, cause: str = ""
+        self, number: MemoryId, memory: Memory, step: HistoryRecord | None = None, cause: str = ""
     ) -> None:
         before = self.memories.get(number)
         self.memories[number] = memory
@@ -237,7 +217,7 @@ class Replay:
             moved[session].add(number)
 
 
-def is_decision(step: RecordedStep) -> bool:
+def is_decision(step: HistoryRecord) -> bool:
     """Whether a step is a decision of an operator about a memory, and not an undo."""
     automatic = (UNDONE, FADED, REVOKED, REINFORCED, CONTRADICTED)
     return (

@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.search.terms import STOP, is_name, terms
+from lamplighter.domain.search.terms import EVERYDAY, STOP, is_name, terms
 from lamplighter.domain.text import one_line
 
 LEAST: Final = 2.0
@@ -16,29 +16,7 @@ LEAST_SHARE: Final = 0.2
 HALF: Final = 0.5
 _NAMED: Final = 2.0
 _NUMBERED: Final = re.compile(r"[^\W\d].*\d|\d.*[^\W\d]|\d{3}")
-_EVERYDAY: Final = frozenset(
-    terms(
-        """
-        about actually add again all already also always and any anything app
-        application back because been before being better both branch build bug button
-        call can cannot change check code come commit could create current data default
-        delete did different does doing done don down each else error even every
-        everything example explain fail failed failing fails feature few file files find
-        first fix function get give going good handle have help here how idea implement
-        instead into issue its just keep know last let like line list look looks main
-        make makes many maybe mean method more most move much must name need needs never
-        new next nothing now number off okay old one only open other our out over page
-        part please prefer problem project pull push put really refactor remember remove
-        rename reply agree agreed decide decided
-        request right run running same say see seems set should show simple since some
-        something still stop sure take task tell test tests than thank thanks that their
-        them then there these they thing think this those time too try two under update
-        use used user uses using value very wait want was way well were what when where
-        whether which while who why will with without word work working works would
-        write wrong yes yet you your
-        """,
-    )
-)
+_EVERYDAY: Final = frozenset(terms(EVERYDAY))
 
 
 def is_relevant(prompt: str, memory: Memory) -> bool:

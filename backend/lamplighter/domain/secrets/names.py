@@ -4,6 +4,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from lamplighter.domain.tables import read_table
+
 _KIND_WORDS: Final = {
     "password": ("password", "passwort", "passwd", "passphrase", "passcode", "passwords", "pwd"),
     "secret": ("secret", "secrets"),
@@ -31,16 +33,7 @@ _KEYS: Final = (
 )
 """Words before the word "key" that make the name that of a secret."""
 
-_HARMLESS: Final = """
-file files path dir directory name names ref type kind count counts ttl expiry expires expiration
-expired in at age length len min max limit limits policy url uri endpoint host port algorithm alg
-hint field header enabled disabled required version usage rate used store provider manager reset
-changed prompt regex format rotation env var command cmd helper scope scopes issuer audience arn
-namespace mount class request requests source stdin valid validity updated created lifetime
-timeout interval size status state mode method sock cost price budget per second total left
-remaining id ids strength service server check checks index kid set driver encryption
-"""
-_HARMLESS_ENDS: Final = frozenset(_HARMLESS.split())
+_HARMLESS_ENDS: Final = frozenset(dict(read_table(__package__, "words.txt"))["name_end"].split())
 """Last parts of names that describe a secret without containing one: PASSWORD_FILE, token_count."""
 
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")

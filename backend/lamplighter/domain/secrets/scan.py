@@ -13,7 +13,6 @@ import re2
 from lamplighter.domain.secrets.names import ANY_WORD, COUNTED, UNCOUNTED, secret_kind
 from lamplighter.domain.secrets.prefixes import Prefix, find_prefix
 from lamplighter.domain.secrets.runs import NAME_CHARS, RUNS, Name, read_run
-from lamplighter.domain.secrets.shapes import SHAPES
 from lamplighter.domain.secrets.values import (
     HARMLESS_WORDS,
     has_signs,
@@ -22,11 +21,20 @@ from lamplighter.domain.secrets.values import (
     is_reference,
     value_span,
 )
+from lamplighter.domain.tables import read_table
 
 _NAME_CHARS: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST: Final = 16_384
 MAX_MEMORY_BYTES: Final = 12 << 20
 """The memory limit of RE2 for a pattern and its states; RE2 drops the states at the limit."""
+SHAPES: Final = read_table(__package__, "shapes.txt")
+"""The shapes of well-known secrets: kinds and their RE2 patterns.
+
+A group contains the secret if surrounding text identifies it; otherwise the whole match is the
+secret. A part that may be long comes last in its pattern, which keeps the search linear. Order
+matters: specific patterns come before general ones.
+"""
+
 _QUOTES: Final = r"(?:\\{0,7}[\"']){0,1}"
 _BLANK: Final = r" \t\n\f\r"
 _VALUE_KEY: Final = (

@@ -3,19 +3,12 @@
 import re
 from typing import Final
 
+from lamplighter.domain.tables import read_table
+
 MAX_VALUE: Final = 4096
 
-HARMLESS_WORDS: Final = frozenset(
-    b"""
-    true false yes no on off none null nil undefined empty unset set required optional enabled
-    disabled redacted hidden masked changed expired invalid valid missing ok failed failure auto
-    default basic bearer token password secret incorrect wrong unauthorized denied revoked rotated
-    unknown unchanged not found mismatch rejected accepted success successful error string
-    stringarray
-    value file path text opaque external include omit same-origin todo tbd changeme-please n/a
-    authentication authorization updated created generated reset refreshed refresh present absent
-    """.split()
-)
+_LISTS: Final = dict(read_table(__package__, "words.txt"))
+HARMLESS_WORDS: Final = frozenset(_LISTS["value"].encode().split())
 _HARMLESS: Final = re.compile(
     rb"\[REDACTED|\$(?:[A-Za-z_]|[({])|\{\{|%[({sdv]|<[^>]{0,80}>?$|!|@"
     rb"|(?:env|file|vault|op|ref\+[a-z]+|arn|secret|sops|keyring):|[a-z][a-z0-9+.-]{1,20}://"

@@ -8,6 +8,7 @@ from math import fsum
 from typing import Final
 
 from lamplighter.domain.sessions.transcript import Usage, UsageReport
+from lamplighter.domain.tables import read_table
 from lamplighter.domain.text import format_time
 
 TOKENS: Final = 1_000_000
@@ -45,45 +46,21 @@ class Price:
 Prices = Mapping[str, Price]
 
 
-def _list_price(
-    price: float, *, read: float = 0.1, long: int = 0, beyond: Price | None = None
-) -> Price:
+def _list_price(price: float, read: float = 0.1, long: float = 0, beyond: float = 0) -> Price:
     """Return a price by the rules of the list: output costs five times as much as input."""
     return Price(
         input=price,
         output=price * 5,
         cache_read=price * read,
         cache_write=price * 1.25,
-        long=long,
-        beyond=beyond,
+        long=int(long),
+        beyond=_list_price(beyond) if beyond else None,
     )
 
 
 PRICE_LIST: Final[Prices] = {
-    "claude-fable-5": _list_price(10.0),
-    "claude-fable-5-1": _list_price(10.0, read=0.025),
-    "claude-haiku-3-5": _list_price(0.8),
-    "claude-3-5-haiku": _list_price(0.8),
-    "claude-haiku-4-5": _list_price(1.0),
-    "claude-haiku-5-5": _list_price(0.1, long=100_000, beyond=_list_price(0.5)),
-    "claude-mythos-5": _list_price(10.0),
-    "claude-mythos-5-1": _list_price(10.0, read=0.025),
-    "claude-opus-4": _list_price(15.0),
-    "claude-opus-4-0": _list_price(15.0),
-    "claude-opus-4-1": _list_price(15.0),
-    "claude-opus-4-5": _list_price(5.0),
-    "claude-opus-4-6": _list_price(5.0),
-    "claude-opus-4-7": _list_price(5.0),
-    "claude-opus-4-8": _list_price(5.0),
-    "claude-opus-5": _list_price(5.0),
-    "claude-opus-5-5": _list_price(4.0, read=0.05),
-    "claude-3-7-sonnet": _list_price(3.0),
-    "claude-sonnet-4": _list_price(3.0),
-    "claude-sonnet-4-0": _list_price(3.0),
-    "claude-sonnet-4-5": _list_price(3.0),
-    "claude-sonnet-4-6": _list_price(3.0),
-    "claude-sonnet-5": _list_price(2.0),
-    "claude-sonnet-5-5": _list_price(2.0, read=0.05),
+    model: _list_price(*map(float, figures.split()))
+    for model, figures in read_table(__package__, "prices.txt")
 }
 """The vendor's published list as of October 2026, for caches with a lifetime of five minutes.
 

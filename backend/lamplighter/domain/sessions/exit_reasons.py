@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from lamplighter.domain.tables import read_table
 from lamplighter.domain.text import one_line, shorten
 
 MESSAGE_CHARS: Final = 300
@@ -12,46 +13,7 @@ TOKEN_LIMIT: Final = "token limit"
 """Part of the message by which an engine asks a model to continue a truncated answer."""
 
 _CUT_KINDS: Final = frozenset({"max_output_tokens", "max_tokens"})
-_LATER: Final = "This is a temporary problem of the API; the next round tries again."
-_STATUSES: Final = {
-    401: "The API rejected the key. Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.",
-    403: "The key lacks permission for this request: {words}",
-    404: (
-        "The API does not have the model, or the key may not use it. Check "
-        "LAMPLIGHTER_MODEL_TIER1 to LAMPLIGHTER_MODEL_TIER3 and ANTHROPIC_BASE_URL."
-    ),
-    413: (
-        "The request is larger than the API allows, because the tool answers of the "
-        "session are too long."
-    ),
-    429: f"The API rate limit was reached (429). {_LATER}",
-    529: f"The API was overloaded (529). {_LATER}",
-}
-_NO_CREDIT: Final = "The account of the key has no credit left: {words}"
-_NO_KEY: Final = (
-    "No API key for the model. Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN in the "
-    "environment of Lamplighter."
-)
-_ENDS: Final = {
-    "max_turns": "The session reached its turn limit (LAMPLIGHTER_MAX_TURNS): {words}",
-    "budget_exhausted": "The session reached its spending limit: {words}",
-    "prompt_too_long": (
-        "The conversation exceeds the context window of the model. Lower "
-        "LAMPLIGHTER_MEMORY_BUDGET or the number of turns: {words}"
-    ),
-    "connection_failed": (
-        "The API cannot be reached. Check the network, the proxy and ANTHROPIC_BASE_URL. {words}"
-    ),
-    "max_output_tokens": (
-        "The model's answers repeatedly reached the output limit (CLAUDE_CODE_MAX_OUTPUT_TOKENS)."
-    ),
-    "output_tokens": (
-        "The model's answers repeatedly reached the output limit (LAMPLIGHTER_OUTPUT_TOKENS)."
-    ),
-    "refusal": "The model refused to answer: {words}",
-    "aborted_streaming": "The session was interrupted while the model answered.",
-    "aborted_tools": "The session was interrupted while a tool ran.",
-}
+_REASONS: Final = dict(read_table(__package__, "exit_reasons.txt"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +32,10 @@ def explain_failure(end: EngineFailure) -> str:
     """Return why a session failed and the next step; empty for an unknown error."""
     said = end.message.lower()
     if "credit balance" in said:
-        return _fill(_NO_CREDIT, end)
+        return _fill(_REASONS["key:no_credit"], end)
     if end.status is None and "not logged in" in said:
-        return _NO_KEY
-    named = next((_ENDS[kind] for kind in end.kinds if kind in _ENDS), None)
+        return _REASONS["key:missing"]
+    named = next((_REASONS[kind] for kind in end.kinds if kind in _REASONS), None)
     sentence = named or _status_reason(end.status)
     return _fill(sentence, end) if sentence else ""
 
@@ -86,11 +48,8 @@ def is_cut_off(words: str) -> bool:
 def _status_reason(status: int | None) -> str | None:
     if status is None:
         return None
-    if status in _STATUSES:
-        return _STATUSES[status]
-    if status >= SERVER_FAILS:
-        return f"The API failed ({status}). {_LATER}"
-    return f"The API rejected the request ({status}): {{words}}"
+    general = _REASONS["status:5xx" if status >= SERVER_FAILS else "status:other"]
+    return _REASONS.get(f"status:{status}", general).replace("{status}", str(status))
 
 
 def _fill(sentence: str, end: EngineFailure) -> str:
@@ -111,28 +70,11 @@ def failure_kinds(message: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(each for each in found if isinstance(each, str))
 
 
-_EXIT_MEANINGS: Final = {
-    126: "permission denied for the command",
-    127: "command not found",
-    130: "interrupted",
-    131: "quit by SIGQUIT",
-    132: "an illegal instruction",
-    134: "aborted",
-    135: "a bus error",
-    137: "killed, possibly because memory ran out",
-    139: "a segmentation fault",
-    141: "broken pipe",
-    143: "terminated",
-    152: "CPU time limit exceeded",
-    153: "file size limit exceeded",
-}
-
-
 def describe_exit(status: int | None) -> str:
     """Describe how a program ended: its exit status, and the meaning if known."""
     if status is None:
         return "exit status unknown"
-    meaning = _EXIT_MEANINGS.get(status)
+    meaning = _REASONS.get(f"exit:{status}")
     if meaning is None and 128 < status < 128 + 65:
         meaning = f"ended by signal {status - 128}"
     return f"exit {status}: {meaning}" if meaning else f"exit {status}"

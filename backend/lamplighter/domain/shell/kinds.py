@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from lamplighter.domain.services.check import PORTS
 from lamplighter.domain.shell.rules import CommandPolicy
+from lamplighter.domain.tables import read_table
 
 WordKind = Callable[[str, CommandPolicy], str]
 """Returns why a word is not of its kind; empty if it is."""
@@ -17,42 +18,7 @@ _NAME_START: Final = r"[A-Za-z0-9_]"
 _REVISION: Final = rf"{_NAME_START}[A-Za-z0-9_./@^~:-]*"
 _COMMIT_PLACES: Final = re.compile(r"/\.\.|\.\./")
 
-_SHAPES: Final = {
-    "accept": r"(?i:accept): ?[A-Za-z0-9/*.+;=, -]{1,80}",
-    "bsd": r"aux|auxf|auxw|auxww|auxwww|ax|axf|axu|x|xf",
-    "columns": r"[A-Za-z0-9_,:%.+-]{1,200}",
-    "date": r"\+[A-Za-z0-9 %:_./T+-]{1,60}",
-    "device": r"/dev/[a-z0-9]+(?:/[a-z0-9_.-]+)?",
-    "dump": r"wide|json|yaml|name|jsonpath=.{1,200}|custom-columns=.{1,200}",
-    "few": r"[1-5]",
-    "filter": r"[a-z.-]+=[A-Za-z0-9_./:@=-]+",
-    "image": r"[A-Za-z0-9][A-Za-z0-9_.:/@-]*",
-    "interface": r"dev|up|[a-z0-9][a-z0-9_.@:-]{0,15}",
-    "level": r"[a-z0-7.,+]{1,40}",
-    "lines": r"\+?[0-9]{1,7}[kKM]?|all",
-    "match": r"_?[A-Z][A-Z0-9_]*=[A-Za-z0-9_.@:/-]+",
-    "method": r"GET|HEAD",
-    "moment": r"[-+@]?[0-9A-Za-z][0-9A-Za-z :.+/-]{0,40}",
-    "mount": r"/[A-Za-z0-9_./-]*",
-    "name": rf"{_NAME_START}[A-Za-z0-9_.@:+-]*",
-    "nowhere": r"/dev/null",
-    "number": r"[0-9]{1,9}",
-    "order": r"[+-]?[A-Za-z%+]{1,12}",
-    "offset": r"-?[0-9]{1,4}",
-    "port": r"(?i:tcp|udp)?[46]?(?::[0-9]{1,5}(?:-[0-9]{1,5})?)?",
-    "record": r"(?i:A|AAAA|IN|CAA|CNAME|MX|NS|PTR|SOA|SRV|TXT|HTTPS|DNSKEY|DS)",
-    "seconds": r"[1-9]|[1-5][0-9]|60",
-    "size": r"[+-]?[0-9]{1,9}[bcwkMG]?",
-    "socket": (
-        r"state|all|connected|synchronized|bucket|big|established|listening|listen|closed|syn-sent"
-        r"|syn-recv|fin-wait-[12]|time-wait|close-wait|last-ack|closing|sport|dport|src|dst|and|or"
-        r"|not|eq|=|[0-9.:*/]+"
-    ),
-    "sysctl": r"[a-z][a-z0-9_.-]*",
-    "text": r".{1,200}",
-    "unit": rf"{_NAME_START}[A-Za-z0-9_.@:\\-]*",
-    "user": r"[a-z_][a-z0-9_-]{0,31}",
-}
+_SHAPES: Final = dict(read_table(__package__, "shapes.txt"))
 _PS_FIELDS: Final = (
     "pid ppid pgid sid user uid group gid comm args cmd command etime etimes time cputime stat"
     " state s start lstart start_time pcpu pmem %cpu %mem rss vsz sz size nlwp thcount ni pri nice"

@@ -4,10 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from lamplighter.domain.services.check import (
-    Check,
-    DnsCheck,
-)
+from lamplighter.domain.services.check import Check, DnsCheck
 from lamplighter.domain.services.service import Services
 
 LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -48,7 +48,7 @@ class ProbeAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckOutcome:
+class CheckOutcome(ProbeAnswer):
     """The outcome of a check in this round.
 
     `detail` is why it failed, or why an attempt failed before one passed. `statuses` are the
@@ -56,16 +56,9 @@ class CheckOutcome:
     """
 
     check: Check
-    ok: bool
     latency_ms: float
-    status: int | None = None
     attempts: int = 1
     failed: int = 0
-    detail: str = ""
-    excerpt: str = ""
-    printed: str = ""
-    answered: bool | None = None
-    warning: str = ""
     statuses: tuple[int, ...] = ()
 
     @property

@@ -6,20 +6,10 @@ from lamplighter.domain.clients.speaker import ClientIdentity
 from lamplighter.formats.tools import client_tools
 from lamplighter.mcp.client_context import ClientContext, SpeakerContext
 from lamplighter.mcp.local import LocalKnowledge
-from lamplighter.mcp.tools import (
-    changing,
-    incidents,
-    relating,
-    saving,
-    search,
-    sessions,
-    status,
-)
+from lamplighter.mcp.tools import incidents, relating, search, status, writing
 from lamplighter.usecases.sessions.toolbox import OfferedTools, implementations_in
 
-_IMPLEMENTATIONS: Final = implementations_in(
-    changing, incidents, relating, saving, search, sessions, status
-)
+_IMPLEMENTATIONS: Final = implementations_in(incidents, relating, search, status, writing)
 
 
 def tools_of(here: ClientContext, identity: ClientIdentity) -> OfferedTools:

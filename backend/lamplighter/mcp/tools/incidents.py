@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from lamplighter.domain.text import escape_markers, one_line, shorten
-from lamplighter.formats.incidents import incident as as_incident
+from lamplighter.formats.serialize import incident as as_incident
 from lamplighter.formats.tools.table import ListIncidents, ReadService
 from lamplighter.mcp.client_context import SpeakerContext
 from lamplighter.mcp.tools.rendering import NOTES

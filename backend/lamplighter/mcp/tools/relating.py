@@ -31,13 +31,7 @@ from lamplighter.mcp.tools.rendering import (
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import knowledge
 from lamplighter.usecases.access import project_wall
-from lamplighter.usecases.graph.view import (
-    DecisionCase,
-    GraphView,
-    find_entity,
-    graph_around,
-    why,
-)
+from lamplighter.usecases.graph.view import DecisionCase, GraphView, find_entity, graph_around, why
 from lamplighter.usecases.memory.graph import graph_of
 from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 

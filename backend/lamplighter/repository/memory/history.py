@@ -2,17 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.fields import Field
 from lamplighter.domain.memory.intents import CONTRADICTED as CONTRADICTED
 from lamplighter.domain.memory.intents import CONTRADICTS, REPORT_CAUSES, MemoryChange
 from lamplighter.domain.memory.intents import REINFORCED as REINFORCED
 from lamplighter.domain.memory.intents import ChangeOrigin as ChangeOrigin
+from lamplighter.domain.memory.intents import HistoryRecord as HistoryRecord
 from lamplighter.domain.memory.memory import HISTORY_FIELDS as HISTORY_FIELDS
 from lamplighter.domain.memory.memory import MEMORY_FIELDS, Memory, MemoryId
 from lamplighter.domain.memory.memory import RESTORED as RESTORED
@@ -43,32 +42,6 @@ _MOVED_BY: Final = Statement(
     .where(history.c.session_id == sa.bindparam("session"))
     .where((history.c.cause == REINFORCED) | (history.c.cause == CONTRADICTED))
 )
-
-
-_PRIVATE: Final = Field(public=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryRecord:
-    """One change of a memory; `before` and `after` hold the values of `state`.
-
-    Entries of earlier versions hold fewer. `review_id` is the review whose resolution made the
-    change, or that a contradiction opened; `act_id` is the act on many memories that the change
-    belongs to.
-    """
-
-    id: int
-    memory_id: Annotated[MemoryId, _PRIVATE]
-    version: int
-    at: datetime
-    actor: str
-    session_id: int | None
-    cause: str
-    reason: str
-    before: dict[str, Any] | None
-    after: dict[str, Any] | None
-    review_id: Annotated[int | None, _PRIVATE] = None
-    act_id: Annotated[int | None, _PRIVATE] = None
 
 
 record_as_json: Final = serialize.Writer[HistoryRecord]()

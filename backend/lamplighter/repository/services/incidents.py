@@ -16,7 +16,7 @@ from lamplighter.domain.services.incident import (
     IncidentSource,
     IncidentState,
 )
-from lamplighter.formats import incidents as as_json
+from lamplighter.formats import serialize as as_json
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.statements import (

@@ -1,18 +1,14 @@
 """Approvals, for the command line: with or without a running server."""
 
-import getpass
 import os
 
 from lamplighter.config.settings import Settings
-from lamplighter.domain.actions.approval import (
-    Approval,
-    ApprovalAnswer,
-    ApprovalChoice,
-)
+from lamplighter.domain.actions.approval import Approval, ApprovalAnswer, ApprovalChoice
 from lamplighter.domain.errors import Unavailable
 from lamplighter.engines.process import MARK
 from lamplighter.repository import Database
 from lamplighter.serve import home
+from lamplighter.serve.commands import operator_name
 from lamplighter.usecases.sessions import approvals
 
 
@@ -32,16 +28,9 @@ def decide(
 async def _decide(
     settings: Settings, db: Database, number: int, answer: ApprovalAnswer, at_once: bool
 ) -> Approval:
-    by, here = _who(), home.context(settings, db)
+    by, here = operator_name(), home.context(settings, db)
     decided = await approvals.decide(here, number, answer, by=by)
     if not at_once:
         return decided
     yes = ApprovalAnswer(choice=ApprovalChoice.APPROVE)
     return await approvals.decide(here, decided.id, yes, by=by)
-
-
-def _who() -> str:
-    try:
-        return f"{getpass.getuser()} (command line)"
-    except (KeyError, OSError):  # a container may run as a user without a name
-        return "command line"

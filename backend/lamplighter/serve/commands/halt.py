@@ -1,6 +1,5 @@
 """Halting everything by a command, and letting it go on: with or without a running server."""
 
-import getpass
 import os
 from contextlib import suppress
 
@@ -10,6 +9,7 @@ from lamplighter.domain.actions.halt import FILE
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.secrets.redact import build_redactor
 from lamplighter.formats.upkeep.halt_file import HaltFile
+from lamplighter.serve.commands import operator_name
 
 
 def halt_all(settings: Settings, reason: str) -> str:
@@ -20,7 +20,7 @@ def halt_all(settings: Settings, reason: str) -> str:
     with suppress(OSError):  # then the database alone must halt
         settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = HaltFile(settings.home / FILE, build_redactor(os.environ.items()))
-        file.write(reason, by=_who(), now=clock.now())
+        file.write(reason, by=operator_name(), now=clock.now())
 
     from lamplighter.serve import home
     from lamplighter.usecases.sessions import halt
@@ -28,7 +28,8 @@ def halt_all(settings: Settings, reason: str) -> str:
     control = home.halt_control(settings)
     try:
         pulled = home.run(
-            settings, lambda db: halt.halt_all(db, control, reason, by=_who(), now=clock.now())
+            settings,
+            lambda db: halt.halt_all(db, control, reason, by=operator_name(), now=clock.now()),
         )
     except Unavailable as error:
         if control.by_file() is None:
@@ -53,12 +54,5 @@ def resume_all(settings: Settings) -> str:
             f"Cannot remove {path}: {error.strerror}. Remove the file, then run resume again."
         ) from error
     control = home.halt_control(settings)
-    home.run(settings, lambda db: halt.resume_all(db, control, by=_who(), now=clock.now()))
+    home.run(settings, lambda db: halt.resume_all(db, control, by=operator_name(), now=clock.now()))
     return "Resumed."
-
-
-def _who() -> str:
-    try:
-        return f"{getpass.getuser()} (command line)"
-    except (OSError, KeyError):  # a container user may have no name
-        return f"user {os.getuid()} (command line)"

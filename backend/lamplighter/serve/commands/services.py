@@ -1,6 +1,5 @@
 """Acts on services for the command line: with or without a running server."""
 
-import getpass
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TypeVar
@@ -10,6 +9,7 @@ from lamplighter.domain.services.checks.silence import Silence
 from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
 from lamplighter.serve import home
+from lamplighter.serve.commands import operator_name
 from lamplighter.serve.local import web_url
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.usecases.context import Context
@@ -33,7 +33,7 @@ def pause(settings: Settings, service: str, reason: str, *, seconds: float | Non
 
     async def work(here: Context, services: Services) -> Silence:
         until = None if seconds is None else here.now() + timedelta(seconds=seconds)
-        return await silence.pause(here, services, service, reason, by=_who(), until=until)
+        return await silence.pause(here, services, service, reason, by=operator_name(), until=until)
 
     return _run(settings, work)
 
@@ -42,16 +42,9 @@ def resume(settings: Settings, service: str) -> Silence | None:
     """Resume a service, and return the silence that remains; raises NotFound and Conflict."""
 
     async def work(here: Context, services: Services) -> Silence | None:
-        return await silence.resume(here, services, service, by=_who())
+        return await silence.resume(here, services, service, by=operator_name())
 
     return _run(settings, work)
-
-
-def _who() -> str:
-    try:
-        return f"{getpass.getuser()} (command line)"
-    except (OSError, KeyError):  # a container user may have no name
-        return "the command line"
 
 
 def _run(settings: Settings, work: Callable[[Context, Services], Awaitable[T]]) -> T:

@@ -11,8 +11,8 @@ from lamplighter.domain.services.series import SeriesResolution
 from lamplighter.domain.services.service import Service
 from lamplighter.domain.text import format_time
 from lamplighter.formats import serialize
-from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.formats.serialize import Writer, format_moment
+from lamplighter.formats.serialize import incident as as_incident
 from lamplighter.repository import reading
 from lamplighter.repository.services import incidents as rows
 from lamplighter.repository.services import pushes

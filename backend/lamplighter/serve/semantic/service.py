@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -85,13 +85,10 @@ async def semantic_service(
     finder = semantic_finder(settings, db)
     embedder = None if finder is None else Embedder(db, finder.embedding, clock.now)
     here = SemanticService(settings, db, finder, embedder, start)
-    working = asyncio.create_task(here.run())
     try:
-        yield here
+        async with home.running(here.run()):
+            yield here
     finally:
-        working.cancel()
-        with suppress(asyncio.CancelledError):
-            await working
         if finder is not None:
             finder.close()
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.shell import ActionCommand, CommandPolicy, RefusedCommand, judge_line
+from lamplighter.domain.shell.judge import ActionCommand, RefusedCommand, judge_line
+from lamplighter.domain.shell.rules import CommandPolicy
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.domain.verify.verdict import EVIDENCE_CHARS, Answer, AnswerState
 from lamplighter.repository.store.database import file_of, is_postgres

@@ -19,11 +19,7 @@ from lamplighter.engines.checker import CheckReport
 from lamplighter.repository.store.driver import Error, severity
 from lamplighter.supervisor.checks.process import CheckProcessEnded, CheckProcesses
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services import (
-    check_folding,
-    check_runs,
-    lasting_warnings,
-)
+from lamplighter.usecases.services import check_folding, check_runs, lasting_warnings
 from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.services.incidents import latency_hours
 from lamplighter.usecases.services.incidents.changes import record_declarations

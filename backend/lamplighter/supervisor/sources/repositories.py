@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from lamplighter.domain.errors import Conflict, LamplighterError
-from lamplighter.domain.shell import PermittedCommand
+from lamplighter.domain.shell.judge import PermittedCommand
 from lamplighter.domain.verify.claims import ClaimKind, TextClaim
 from lamplighter.domain.verify.verdict import Answer, AnswerState
 from lamplighter.engines.bounded import ProgramResult, run_bounded

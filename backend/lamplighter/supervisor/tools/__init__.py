@@ -3,13 +3,11 @@
 from typing import Final
 
 from lamplighter.formats.tools import tools_for_tier
-from lamplighter.supervisor.tools import acting, commanding, reading, remembering, service_checks
+from lamplighter.supervisor.tools import implementations
 from lamplighter.supervisor.tools.context import ToolContext
 from lamplighter.usecases.sessions.toolbox import Tool, implementations_in
 
-_IMPLEMENTATIONS: Final = implementations_in(
-    acting, commanding, reading, remembering, service_checks
-)
+_IMPLEMENTATIONS: Final = implementations_in(implementations)
 
 
 def build_tools(context: ToolContext) -> tuple[Tool, ...]:

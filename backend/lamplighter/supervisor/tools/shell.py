@@ -14,13 +14,13 @@ from typing import Final
 
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.services.cooldown import UseOutcome
-from lamplighter.domain.shell import (
+from lamplighter.domain.shell.judge import (
     ActionCommand,
-    CommandPolicy,
     PermittedCommand,
     RefusedCommand,
     judge_line,
 )
+from lamplighter.domain.shell.rules import CommandPolicy
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.engines.bounded import ProgramResult
 from lamplighter.supervisor.actions.gate import Gate

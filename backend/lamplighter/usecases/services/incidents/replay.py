@@ -10,7 +10,7 @@ from lamplighter.domain.learning.signature import signatures_of
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.formats.incidents import incident as as_incident
+from lamplighter.formats.serialize import incident as as_incident
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import incidents, outcomes

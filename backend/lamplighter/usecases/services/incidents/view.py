@@ -15,7 +15,7 @@ from lamplighter.domain.services.incident import EntryKind, Incident, is_member
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.domain.sessions.session import TIERS, Session
 from lamplighter.formats import serialize
-from lamplighter.formats.incidents import incident as as_incident
+from lamplighter.formats.serialize import incident as as_incident
 from lamplighter.repository import Database
 from lamplighter.repository.memory import exposures, history, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort

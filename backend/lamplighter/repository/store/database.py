@@ -118,6 +118,8 @@ class RowTransaction(TransactionBackend):
 class SafeTransaction(Transaction):
     """A transaction that always returns its connection, even if its task is cancelled."""
 
+    _transaction: TransactionBackend | None = None  # `databases` copies a map for each change
+
     async def start(self) -> "SafeTransaction":
         """Begin; a cancelled or failed begin holds no connection."""
         connection: Connection = self._connection

@@ -40,7 +40,9 @@ async def create(here: Context, candidate: Candidate, *, services: Sequence[str]
     db, now = here.db, here.now()
     candidate = admit_candidate(candidate, here.redact)
     async with writing(db, short=True), recording(db, "create", now=now) as act:
-        candidate = replace(candidate, service=await service_name(db, candidate.service, services))
+        service = await service_name(db, candidate.service, services)
+        if service != candidate.service:
+            candidate = replace(candidate, service=service)
         # a key has one current version: a person's second text is refused, not merged
         _refuse_key_of(await knowledge.topic_key_holder(db, candidate))
         [memory] = await store(db, [NewMemory(candidate, act.why("created"))], now=now)

@@ -117,7 +117,13 @@ async def fail(db: Database) -> None:
             raise ZeroDivisionError
 
 
-WORKS = (add_two, add_two_within, look, fail)
+async def add_two_shortly(db: Database) -> None:
+    """Add 2 in a transaction whose commit may end others too."""
+    async with writing(db, short=True):
+        await add_two(db)
+
+
+WORKS = (add_two, add_two_within, add_two_shortly, look, fail)
 Work = Callable[[Database], Awaitable[None]]
 
 

@@ -122,7 +122,8 @@ def _name_size(
 ) -> tuple[int, EntityKind | None]:
     """Return the number of tokens that form a name from here, 0 for none, and its kind."""
     word = tokens[at][0]
-    run = [] if word.lower() in NO_NAMES else [each[0] for each in tokens[at : at + LONGEST_KNOWN]]
+    known = lookup is not nothing_known and word.lower() not in NO_NAMES
+    run = [each[0] for each in tokens[at : at + LONGEST_KNOWN]] if known else []
     for size in range(len(run), 0, -1):
         kind = lookup(" ".join(run[:size]))
         if kind is not None:

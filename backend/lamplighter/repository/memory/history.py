@@ -216,7 +216,7 @@ def state(memory: Memory | None) -> dict[str, Any] | None:
 def _recorded(value: Any) -> Any:
     if isinstance(value, datetime):
         return stamp(value)
-    return Json.written(value) if isinstance(value, tuple | dict) else value  # as in its column
+    return Json.written(value) if isinstance(value, (tuple, dict)) else value  # as in its column
 
 
 def _entry(row: Any) -> HistoryRecord:

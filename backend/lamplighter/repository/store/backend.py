@@ -20,7 +20,8 @@ from sqlalchemy.dialects.sqlite import pysqlite
 from sqlalchemy.sql import ClauseElement
 
 from lamplighter.repository.store import driver
-from lamplighter.repository.store.database import RowConnection
+from lamplighter.repository.store.commit_group import JOIN, LEAVE, ROLLED_BACK, CommitGroup
+from lamplighter.repository.store.database import RowConnection, run_to_completion
 from lamplighter.repository.store.file_watch import FileWatch
 from lamplighter.repository.store.statements import (
     BoundStatement,
@@ -53,6 +54,7 @@ class Pool:
         self._free: asyncio.LifoQueue[aiosqlite.Connection] = asyncio.LifoQueue()
         self._all: list[aiosqlite.Connection] = []
         self._waiting = 0
+        self.group = CommitGroup()
         self._ending: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
@@ -94,6 +96,21 @@ class Pool:
         finally:
             self._waiting -= 1
 
+    @property
+    def next_waits(self) -> bool:
+        """Whether a task waits for a connection."""
+        return self._waiting > 0
+
+    def pass_on(self, connection: aiosqlite.Connection) -> None:
+        """Give a connection with an open transaction to the next task that waits for it."""
+        self._free.put_nowait(connection)
+
+    def left_over(self) -> aiosqlite.Connection | None:
+        """Take a passed connection that no task waits for any more: it timed out, or was ended."""
+        if not self.group.is_open or self._waiting or self._free.empty():
+            return None
+        return self._free.get_nowait()
+
     def give_back(self, connection: aiosqlite.Connection, *, abandoned: bool = False) -> None:
         """Return a connection without waiting; an open transaction is rolled back first.
 
@@ -105,7 +122,11 @@ class Pool:
         elif not connection.in_transaction:
             self._free.put_nowait(connection)
             return
-        task = asyncio.ensure_future(self._roll_back(connection, abandoned=abandoned))
+        self.run_to_end(self._roll_back(connection, abandoned=abandoned))
+
+    def run_to_end(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run work that ends a transaction, in a task that closing the pool waits for."""
+        task = asyncio.ensure_future(work)
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
 
@@ -118,6 +139,7 @@ class Pool:
                 interrupt(connection)  # an interrupt before the statement begins is lost
             await rolled
         finally:
+            self.group.end(driver.OperationalError(ROLLED_BACK))
             self._free.put_nowait(connection)
 
     async def _opened(self) -> aiosqlite.Connection:
@@ -227,6 +249,7 @@ class PooledConnection(RowConnection):
         self._abandoned = False
         self._pool = backend.readers
         self._views = False
+        self._short = False
 
     async def release(self) -> None:
         """Return the connection to its pool. Never waits: a cancellation cannot interrupt it."""
@@ -243,18 +266,27 @@ class PooledConnection(RowConnection):
         """
         await (super().complete(work) if self._writes else work)
 
-    async def begin(self, *, readonly: bool) -> None:
+    async def begin(self, *, readonly: bool, short: bool = False) -> None:
         """Begin: IMMEDIATE for the writer, which can wait for another process.
 
         SQLite itself retries only every 100 ms after a while, and a process that writes repeatedly
         overtakes it; our retries are frequent enough to find each gap.
         """
         self._pool = self._backend.readers if readonly else self._backend.writers
-        self._held = await self._pool.take()
-        self._views = False
+        try:
+            self._held = await self._pool.take()
+        except BaseException:
+            self._end_left_group()
+            raise
+        self._views, self._short = False, short
         if readonly:
             await self.run("BEGIN DEFERRED")
             return
+        if self._pool.group.is_open:
+            if short:
+                await self.run(JOIN)
+                return
+            await run_to_completion(self._commit())
         deadline = time.monotonic() + driver.BUSY_SECONDS
         while not await self._begun():
             if time.monotonic() > deadline:
@@ -274,18 +306,57 @@ class PooledConnection(RowConnection):
 
     async def run(self, statement: str) -> None:
         """Run a statement that has neither arguments nor rows."""
-        writes = statement == "COMMIT" and self._writes
-        if writes:
+        if statement != "COMMIT" or not self._writes:
+            # BEGIN never waits: a writer gets "database is busy" immediately, and a reader only
+            # opens its view without reading
+            await self._call(lambda raw: raw.execute(statement).close(), inline=True)
+        elif self._may_leave_commit:
+            await self._leave_commit()
+        else:
+            await self._commit()
+
+    @property
+    def _may_leave_commit(self) -> bool:
+        """Whether the next task can commit this transaction, which an error may have ended."""
+        next_waits = self._short and self._pool.next_waits and not self._pool.group.is_full
+        return next_waits and self._held is not None and self._held.in_transaction
+
+    async def _leave_commit(self) -> None:
+        """Wait for the COMMIT of the next transaction."""
+        assert self._held is not None
+        connection, self._held = self._held, None
+        done = self._pool.group.wait()
+        self._pool.pass_on(connection)
+        await done
+
+    async def _commit(self) -> None:
+        """Commit in the thread, because this writes the file."""
+
+        def commit(raw: driver.Connection) -> None:
+            raw.execute("COMMIT").close()
+            self._backend.log.shorten(raw)
+
+        try:
             self._backend.watch.guard()
+            await self._call(commit)
+        except BaseException as error:
+            self._pool.group.end(error)
+            raise
+        self._pool.group.end()
 
-        def run(raw: driver.Connection) -> None:
-            raw.execute(statement).close()
-            if writes:
-                self._backend.log.shorten(raw)
+    def _end_left_group(self) -> None:
+        connection = self._pool.left_over()
+        if connection is not None:
+            last = PooledConnection(self._backend)
+            last._pool, last._held = self._pool, connection
+            self._pool.run_to_end(last._commit_and_release())
 
-        # BEGIN never waits: a writer gets "database is busy" immediately, and a reader only opens
-        # its view without reading. A COMMIT writes the file and therefore runs in the thread.
-        await self._call(run, inline=not writes)
+    async def _commit_and_release(self) -> None:
+        try:
+            with suppress(driver.Error):  # the waiting tasks get the error
+                await self._commit()
+        finally:
+            await self.release()
 
     async def fetch_all(self, query: ClauseElement) -> list[Row]:  # type: ignore[override]
         """Return all rows."""
@@ -357,12 +428,19 @@ class PooledConnection(RowConnection):
         The check runs on the connection's thread: here, it would block the event loop until a
         statement that is still running there ends.
         """
+        group = self._pool.group
+        joined = group.is_open and statements == ("ROLLBACK",)
 
-        def undo(raw: driver.Connection) -> None:
-            for statement in statements if raw.in_transaction else ():
+        def undo(raw: driver.Connection) -> bool:
+            for statement in (LEAVE if joined else statements) if raw.in_transaction else ():
                 raw.execute(statement).close()
+            return raw.in_transaction
 
-        await self._call(undo)
+        open_still = await self._call(undo)
+        if joined and open_still:
+            await self.run("COMMIT")
+        elif joined:
+            group.end(driver.OperationalError(ROLLED_BACK))
 
     @property
     def raw_connection(self) -> Any:

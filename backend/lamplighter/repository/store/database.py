@@ -47,8 +47,11 @@ class RowConnection(ConnectionBackend):
     """The connection of one task: a reader, or the writer within a transaction."""
 
     @abstractmethod
-    async def begin(self, *, readonly: bool) -> None:
-        """Begin a transaction on the writer, or on a reader for a consistent view."""
+    async def begin(self, *, readonly: bool, short: bool = False) -> None:
+        """Begin a transaction on the writer, or on a reader for a consistent view.
+
+        One COMMIT may end several `short` transactions of the writer.
+        """
 
     @abstractmethod
     async def undo(self, *statements: str) -> None:
@@ -96,7 +99,7 @@ class RowTransaction(TransactionBackend):
     async def start(self, is_root: bool, extra_options: dict[Any, Any]) -> None:
         """Begin; `readonly=True` opens a consistent view on a reader."""
         if is_root:
-            await self._connection.begin(readonly=bool(extra_options.get("readonly")))
+            await self._connection.begin(**{"readonly": False, **extra_options})
             return
         self._savepoint = f"nested_{id(self):x}"
         await self._connection.run(f"SAVEPOINT {self._savepoint}")
@@ -114,6 +117,8 @@ class RowTransaction(TransactionBackend):
 
 class SafeTransaction(Transaction):
     """A transaction that always returns its connection, even if its task is cancelled."""
+
+    _transaction: TransactionBackend | None = None  # `databases` copies a map for each change
 
     async def start(self) -> "SafeTransaction":
         """Begin; a cancelled or failed begin holds no connection."""
@@ -302,8 +307,11 @@ class Database(EncodeDatabase):
 
 
 @asynccontextmanager
-async def writing(db: Database) -> AsyncIterator[None]:
+async def writing(db: Database, *, short: bool = False) -> AsyncIterator[None]:
     """Write in one transaction; within another transaction, join it.
+
+    `short` means that it takes a few milliseconds at most: its commit may wait for the short
+    transactions of other tasks, and one commit then ends them all.
 
     The write lock is taken first, which may wait for another process: data that is read here stays
     valid until the commit. (On SQLite a transaction that reads and then writes would fail at once
@@ -314,7 +322,7 @@ async def writing(db: Database) -> AsyncIterator[None]:
         yield
         return
     try:
-        async with db.transaction():
+        async with db.transaction(short=short):
             if db.fence is not None:
                 await db.fence()
             yield

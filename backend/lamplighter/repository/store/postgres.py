@@ -184,7 +184,7 @@ class PostgresConnection(RowConnection):
         if held is not None:
             self._pool.give_back(held, doubtful=self._doubtful)
 
-    async def begin(self, *, readonly: bool) -> None:
+    async def begin(self, *, readonly: bool, short: bool = False) -> None:
         """Begin; the writer waits for the writers of other processes."""
         self._pool = self._backend.readers if readonly else self._backend.writers
         try:

@@ -39,8 +39,10 @@ async def create(here: Context, candidate: Candidate, *, services: Sequence[str]
     """Save an operator's memory unchanged: it is never merged automatically."""
     db, now = here.db, here.now()
     candidate = admit_candidate(candidate, here.redact)
-    async with recording(db, "create", now=now) as act:
-        candidate = replace(candidate, service=await service_name(db, candidate.service, services))
+    async with writing(db, short=True), recording(db, "create", now=now) as act:
+        service = await service_name(db, candidate.service, services)
+        if service != candidate.service:
+            candidate = replace(candidate, service=service)
         # a key has one current version: a person's second text is refused, not merged
         _refuse_key_of(await knowledge.topic_key_holder(db, candidate))
         [memory] = await store(db, [NewMemory(candidate, act.why("created"))], now=now)

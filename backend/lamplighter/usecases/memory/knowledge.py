@@ -56,7 +56,7 @@ async def save(
     Invalid for inadmissible content.
     """
     candidate = with_source_trust(admit_knowledge(candidate, here.redact))
-    async with writing(here.db):
+    async with writing(here.db, short=True):
         now = here.now()
         again = await merge_duplicate(here.db, candidate, window, now=now, by=by)
         return again or await learn(here.db, candidate, now=now, reason=by)

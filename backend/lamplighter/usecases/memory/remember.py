@@ -46,7 +46,7 @@ async def remember(here: LearningContext, candidate: Candidate, *, now: datetime
     inadmissible content.
     """
     candidate = admit_candidate(candidate, here.redact)
-    async with writing(here.db):
+    async with writing(here.db, short=True):
         near = await around(
             here.db,
             candidate,

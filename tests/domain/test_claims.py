@@ -16,8 +16,13 @@ from lamplighter.domain.memory.memory import (
     Trust,
     new_memory,
 )
-from lamplighter.domain.verify.claims import MAX_CLAIMS, TextClaim, claims_of, clauses
-from lamplighter.domain.verify.events import changed_names
+from lamplighter.domain.verify.claims import (
+    MAX_CLAIMS,
+    TextClaim,
+    changed_names,
+    claims_of,
+    clauses,
+)
 from lamplighter.domain.verify.verdict import (
     Answer,
     AnswerState,

@@ -17,7 +17,7 @@ import httpx2
 import pytest
 
 import nursery
-from lamplighter.domain.memory.memory import CATEGORY_MEANINGS, OPERATIONAL
+from lamplighter.domain.memory.memory import OPERATIONAL
 from lamplighter.domain.sessions.context import estimate_tokens
 from lamplighter.domain.sessions.markers import MEMORY
 from lamplighter.repository.store.database import sqlite_url
@@ -225,17 +225,18 @@ def test_each_tier_prompt_explains_how_to_record_memories_163_165(home: Home, ti
     system = home.says("x", tier=tier).told["system"]
 
     section = system[system.index("## Memory Recording") :]
-    for category in OPERATIONAL:
-        assert f"{category}: {CATEGORY_MEANINGS[category]}" in section
-    assert "record what is true now" in section
-    assert "contradicts the old one" in section
-    assert CATEGORY_MEANINGS == {
+    meanings = {
         "timing": "start-up delays, timeout patterns",
         "dependency": "ordering, prerequisites",
         "behavior": "quirks, workarounds, known issues",
         "remediation": "what works, what does not",
         "maintenance": "scheduled and periodic needs",
     }
+    assert tuple(meanings) == OPERATIONAL
+    for category, meaning in meanings.items():
+        assert f"{category}: {meaning}" in section
+    assert "record what is true now" in section
+    assert "contradicts the old one" in section
 
 
 def test_unverified_memories_are_labeled_in_the_prompt_79(home: Home) -> None:

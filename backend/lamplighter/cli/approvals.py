@@ -121,7 +121,7 @@ def _decide(
     at_once: bool = False,
 ) -> "Approval":
     from lamplighter.domain.actions.approval import ApprovalAnswer, ApprovalChoice
-    from lamplighter.serve.commands import approvals as cases
+    from lamplighter.serve.commands import decisions as cases
 
     answer = ApprovalAnswer(choice=ApprovalChoice(choice), argv=argv, note=note)
     return cases.decide(load_settings(), number, answer, at_once=at_once)

@@ -14,9 +14,8 @@ from lamplighter.domain.access.access import Caller
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.formats.tools.definition import TOOL_SECONDS
 from lamplighter.mcp.client_context import ClientContext
-from lamplighter.mcp.instructions import INSTRUCTIONS
 from lamplighter.mcp.tools import tools_of
-from lamplighter.mcp.wire import Context, server
+from lamplighter.mcp.wire import INSTRUCTIONS, Context, server
 from lamplighter.usecases.sessions.toolbox import ToolSet
 
 if TYPE_CHECKING:

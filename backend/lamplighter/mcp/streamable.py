@@ -8,9 +8,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from lamplighter.mcp.client_context import ClientContext
-from lamplighter.mcp.instructions import INSTRUCTIONS
 from lamplighter.mcp.tools import tools_of
-from lamplighter.mcp.wire import Context, server
+from lamplighter.mcp.wire import INSTRUCTIONS, Context, server
 from lamplighter.usecases.sessions.toolbox import ToolSet
 
 QUESTION_BYTES: Final = 768 * 1024

@@ -214,7 +214,7 @@ def _print_status(summary: Mapping[str, Any], code: int) -> None:
 
 
 def _change(number: int, **values: Any) -> None:
-    from lamplighter.serve.commands import incidents as command
+    from lamplighter.serve.commands import decisions as command
     from lamplighter.usecases.system.incident_changes import IncidentChange
 
     wanted: IncidentChange = IncidentChange(**values)

@@ -47,13 +47,6 @@ class Category(StrEnum):
 
 
 OPERATIONAL: Final = tuple(Category)[:5]
-CATEGORY_MEANINGS: Final = {
-    Category.TIMING: "start-up delays, timeout patterns",
-    Category.DEPENDENCY: "ordering, prerequisites",
-    Category.BEHAVIOR: "quirks, workarounds, known issues",
-    Category.REMEDIATION: "what works, what does not",
-    Category.MAINTENANCE: "scheduled and periodic needs",
-}
 
 
 class MemoryKind(StrEnum):

@@ -11,11 +11,13 @@ from enum import StrEnum
 from typing import Final
 
 from lamplighter.domain.sentences import split_at
+from lamplighter.domain.services.event import reports_change
 from lamplighter.domain.tables import read_table
 
 SCANNED_CHARS: Final = 8_000
 MAX_CLAIMS: Final = 12
 MAX_PORT: Final = 65_535
+MAX_NAMES: Final = 20
 
 
 class ClaimKind(StrEnum):
@@ -209,3 +211,17 @@ def _states_more(part: str, claims: tuple[TextClaim, ...]) -> bool:
         and re.sub(r"\s?[a-zA-Z%]+$", "", match[0]).strip(" .,") not in covered
         for match in _FORMS["number"].finditer(_FORMS["url"].sub(" ", part))
     )
+
+
+def changed_names(text: str) -> tuple[str, ...] | None:
+    """Return the files and packages that a report of a deployment or configuration change names.
+
+    Memories about them are tested again. None for any other event; empty if the text names only
+    its service.
+    """
+    text = text[:SCANNED_CHARS]
+    if not reports_change(text):
+        return None
+    found = [match[0] for match in _FORMS["changed_path"].finditer(text)]
+    found += [match[1] for match in _FORMS["package"].finditer(text)]
+    return tuple(dict.fromkeys(found))[:MAX_NAMES]

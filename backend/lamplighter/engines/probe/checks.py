@@ -39,10 +39,9 @@ from lamplighter.engines.bounded import ProgramResult, run_bounded
 from lamplighter.engines.probe import network, text
 from lamplighter.engines.probe.facts import CheckOutcome, ProbeAnswer, repeat_passed
 from lamplighter.engines.probe.network import ExhaustedError, RefusedError
+from lamplighter.engines.probe.protocols.databases import probe_postgres, probe_redis
 from lamplighter.engines.probe.protocols.docker import probe_docker
 from lamplighter.engines.probe.protocols.ping import probe_ping
-from lamplighter.engines.probe.protocols.postgres import probe_postgres
-from lamplighter.engines.probe.protocols.redis import probe_redis
 from lamplighter.engines.probe.protocols.systemd import probe_systemd
 from lamplighter.engines.probe.text import harmless, inline, mask, seconds, size
 

@@ -21,8 +21,7 @@ from lamplighter.domain.secrets.names import secret_kind
 from lamplighter.domain.services.check import Check
 from lamplighter.domain.services.commands import EditPolicy
 from lamplighter.domain.services.service import Services
-from lamplighter.serve.editing.file import ReplacedFile
-from lamplighter.serve.editing.history import DIRECTORY, EditFiles
+from lamplighter.serve.editing.file import DIRECTORY, EditFiles, ReplacedFile
 from lamplighter.supervisor.checks.process import CheckProcess, CheckProcessEnded
 from lamplighter.usecases.configuration.context import ConfigurationContext, FileProblems
 

@@ -50,7 +50,6 @@ from lamplighter.usecases.clients import tool_hooks
 from lamplighter.usecases.memory.analyze import catch_up
 from lamplighter.usecases.notebook.upkeep import keep_in_step
 from lamplighter.usecases.sessions import parking, resume
-from lamplighter.usecases.sessions import resume as reopening
 from lamplighter.usecases.sessions import sessions as lifecycle
 from lamplighter.usecases.sessions.prompt_update import PromptRecipient, update_prompt
 from lamplighter.usecases.sessions.sessions import SessionEnd
@@ -249,11 +248,11 @@ async def resume_session(
             here, session, SessionEnd(status=Status.INTERRUPTED, reason=why_not)
         )
     session = await retry_when_locked(
-        lambda: reopening.resume_session(here.db, session, _DIED, epoch=here.epoch, now=here.now()),
+        lambda: resume.resume_session(here.db, session, _DIED, epoch=here.epoch, now=here.now()),
         draining,
     )
     begun = await retry_when_locked(
-        lambda: reopening.reopen(here.db, session, services, now=here.now()), draining
+        lambda: resume.reopen(here.db, session, services, now=here.now()), draining
     )
     return await _run_opened(here, begun, services, session.budget_usd, draining, waiting)
 

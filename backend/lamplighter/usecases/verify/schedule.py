@@ -16,8 +16,7 @@ from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.domain.verify.attached import MAX_PER_MEMORY, MemoryCheck, validate_attachment
-from lamplighter.domain.verify.claims import ClaimKind, TextClaim
-from lamplighter.domain.verify.events import changed_names
+from lamplighter.domain.verify.claims import ClaimKind, TextClaim, changed_names
 from lamplighter.domain.verify.verdict import (
     EVIDENCE_CHARS,
     Answer,

@@ -1,15 +1,18 @@
-"""Approvals, for the command line: with or without a running server."""
+"""Decisions of a person on approvals and incidents from the command line."""
 
 import os
 
 from lamplighter.config.settings import Settings
 from lamplighter.domain.actions.approval import Approval, ApprovalAnswer, ApprovalChoice
 from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.services.incident import Incident
 from lamplighter.engines.process import MARK
 from lamplighter.repository import Database
 from lamplighter.serve import home
 from lamplighter.serve.commands import operator_name
 from lamplighter.usecases.sessions import approvals
+from lamplighter.usecases.system import incident_changes
+from lamplighter.usecases.system.incident_changes import IncidentChange
 
 
 def decide(
@@ -34,3 +37,12 @@ async def _decide(
         return decided
     yes = ApprovalAnswer(choice=ApprovalChoice.APPROVE)
     return await approvals.decide(here, decided.id, yes, by=by)
+
+
+def change(settings: Settings, number: int, wanted: IncidentChange) -> Incident:
+    """Change an incident; raises NotFound, Invalid, Conflict, and Unavailable within a session."""
+    if os.environ.get(MARK):
+        raise Unavailable("A session cannot change incidents. Ask a person.")
+    return home.run(
+        settings, lambda db: incident_changes.change(home.context(settings, db), number, wanted)
+    )

@@ -105,6 +105,7 @@ def query(request: Request, form: type[S]) -> S:
     return _read(values, form, strict=False, wrong=wrong)
 
 
+@cache
 def deprecated_names(form: type[msgspec.Struct]) -> dict[str, str]:
     """Return the parameters of a query by their earlier names."""
     names = {field.encode_name for field in msgspec.structs.fields(form)}

@@ -20,6 +20,7 @@ from lamplighter.domain.services.service import Service
 from lamplighter.domain.sessions.handoff import Escalation
 from lamplighter.formats import serialize
 from lamplighter.formats.serialize import incident as as_incident
+from lamplighter.repository import reading
 from lamplighter.repository.services import checks
 from lamplighter.repository.store import changes
 from lamplighter.repository.upkeep import statistics
@@ -130,7 +131,7 @@ async def overview(request: Request, query: shapes.OverviewQuery) -> Response:
     now = here.now()
     start = period.parse_moment(query.since, "since") or now - RECENT
     project = await project_wall.project_bound(request)
-    async with changes.snapshot(here.db) as seq:
+    async with reading(here.db):
         summary = await views.overview(
             here.db, here.services(), start=start, now=now, project=project
         )
@@ -138,7 +139,7 @@ async def overview(request: Request, query: shapes.OverviewQuery) -> Response:
         spent = await spending.spending_status(here)
     active_halt = halt.as_json(here, pulled) if pulled else None
     shown = _overview(here, summary, start=start, now=now)
-    return answer({**shown, "spending": spent, "halt": active_halt, "seq": seq})
+    return answer({**shown, "spending": spent, "halt": active_halt, "seq": summary.seq})
 
 
 @operation("GET", "/learned", "memories:read", shapes.LearnedPage, across=True)
@@ -169,12 +170,13 @@ def _overview(
     here: ApiContext, summary: views.SystemOverview, *, start: datetime, now: datetime
 ) -> dict[str, Any]:
     states = [each.state for each in summary.conditions]
-    checked = [each.checked_at for each in summary.conditions if each.checked_at]
+    services = [_service_out(here, each) for each in summary.conditions]
+    checked = [each["checked_at"] for each in services if each["checked_at"]]
     recent = serialize.format_moment(now - RECENT)
     return {
         "state": summary.state,
         "counts": {state: states.count(state) for state in ServiceState},
-        "checked_at": serialize.format_moment(max(checked, default=None)),
+        "checked_at": max(checked, default=None),
         "path": here.services_path,
         "problems": here.problems(),
         "supervisor": {**serialize.leader(summary.leader, now=now), "waiting": summary.parked},
@@ -182,7 +184,7 @@ def _overview(
         "outcomes": [serialize.session(each) for each in summary.outcomes],
         "queued": summary.queued,
         "people": [_person_out(each) for each in summary.people],
-        "services": [_service_out(here, each) for each in summary.conditions],
+        "services": services,
         "learned": _learned(summary, start),
         "events": {
             "since": recent,

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from lamplighter.domain.fields import Field
-from lamplighter.domain.services.service import ActionKind, is_same_service
+from lamplighter.domain.services.service import ActionKind, is_same_service, normalize_service_name
 from lamplighter.domain.text import format_time
 
 
@@ -231,10 +231,12 @@ def statuses_of(
     names: Sequence[str], uses: Sequence[CooldownUse], *, now: datetime
 ) -> dict[str, tuple[CooldownStatus, ...]]:
     """Return the usage of each cooldown of some services, from all uses that can count."""
+    by_service: dict[str, list[CooldownUse]] = {}
+    for use in uses:
+        by_service.setdefault(normalize_service_name(use.service), []).append(use)
+    own = {name: by_service.get(normalize_service_name(name), ()) for name in names}
     return {
-        name: tuple(
-            cooldown_status(name, action, uses_of(name, uses), now=now) for action in ActionKind
-        )
+        name: tuple(cooldown_status(name, action, own[name], now=now) for action in ActionKind)
         for name in names
     }
 

@@ -12,7 +12,13 @@ import sqlalchemy as sa
 from lamplighter.domain.change import Change, ChangeOp
 from lamplighter.repository.store.database import Database, reading
 from lamplighter.repository.store.dialect import NUMBER, Json
-from lamplighter.repository.store.statements import Statement, prepare_insert, update_rows
+from lamplighter.repository.store.statements import (
+    Fetch,
+    Statement,
+    prepare_insert,
+    update_rows,
+    value_of,
+)
 from lamplighter.repository.store.tables import changes
 
 PAGE: Final = 500
@@ -75,7 +81,12 @@ async def list_encoded_after(db: Database, seq: int) -> list[Change]:
 
 async def last_seq(db: Database) -> int:
     """Return the number of the newest change, or 0."""
-    return int(await db.fetch_val(_LAST()) or 0)
+    return await db.fetch(last_seq_fetch())
+
+
+def last_seq_fetch() -> Fetch[int]:
+    """Build the fetch of the number of the newest change, or 0."""
+    return Fetch([_LAST()], lambda found: int(value_of(found[0], 0) or 0))
 
 
 @asynccontextmanager

@@ -25,6 +25,7 @@ from lamplighter.repository.memory import facets, reviews
 from lamplighter.repository.services import checks, cooldowns, incidents, pauses, series
 from lamplighter.repository.services.checks import CheckDay, LatestResult
 from lamplighter.repository.sessions import approvals, escalations, sessions
+from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import home_of
 from lamplighter.repository.store.statements import Fetch
 from lamplighter.repository.upkeep import leases, statistics
@@ -96,8 +97,12 @@ class ServiceCondition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemOverview:
-    """Status of everything; `incidents` are the most urgent of the open ones."""
+    """Status of everything; `incidents` are the most urgent of the open ones.
 
+    `seq` is the number of the newest change.
+    """
+
+    seq: int
     conditions: tuple[ServiceCondition, ...]
     leader: Leader | None
     running: Session | None
@@ -134,6 +139,7 @@ async def overview(
     """
     some = list(services)
     (
+        seq,
         counted,
         leader,
         parked,
@@ -153,6 +159,7 @@ async def overview(
     ongoing = [each for each in running if each.id not in parked]
     activity = await statistics.with_changes(db, counted)
     return SystemOverview(
+        seq=seq,
         conditions=tuple(_conditions(some, services, rest, now)),
         leader=leader,
         running=ongoing[-1] if ongoing else None,
@@ -175,6 +182,7 @@ def _system_fetches(
 ) -> list[Fetch[Any]]:
     recent, first = now - RECENT, first_day(now)
     return [
+        changes.last_seq_fetch(),
         statistics.activity_fetch(
             start=start, recent=recent, first=first, limit=MAX_CHANGES, project=project
         ),

@@ -176,3 +176,25 @@ async def test_commit_is_made_if_no_task_takes_the_open_transaction(plain: Datab
             assert await count(plain) - before in ((2,) if ended[1] is None else (1, 2))
     assert await count(plain) >= 12
     assert await plain.fetch_val(sa.select(COUNTER.c.id)) == 1
+
+
+async def test_closing_the_database_ends_tasks_that_wait_for_a_commit(tmp_path: Path) -> None:
+    db = Database(empty(tmp_path / "plain.db"))
+    await db.connect()
+    await make(db)
+    inside, closed = asyncio.Event(), asyncio.Event()
+
+    async def stay() -> None:
+        async with writing(db, short=True):
+            inside.set()
+            await closed.wait()
+
+    tasks = [asyncio.create_task(add_shortly(db)), asyncio.create_task(stay())]
+    await inside.wait()
+    await db.disconnect()
+    closed.set()
+
+    async with asyncio.timeout(20):
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+    assert isinstance(ended[0], driver.OperationalError)
+    assert isinstance(ended[1], (ValueError, driver.Error))

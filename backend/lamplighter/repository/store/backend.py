@@ -75,6 +75,7 @@ class Pool:
             await asyncio.wait(self._ending)
         for connection in self._all:
             await connection.close()
+        self.group.end(driver.OperationalError(ROLLED_BACK))
         self._all.clear()
         self._free = asyncio.LifoQueue()
 

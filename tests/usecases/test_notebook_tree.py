@@ -22,8 +22,7 @@ from lamplighter.repository.services import events
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.notebook.context import NotebookContext
 from lamplighter.usecases.notebook.read import read_page
-from lamplighter.usecases.notebook.sync import sync
-from lamplighter.usecases.notebook.upkeep import keep_in_step
+from lamplighter.usecases.notebook.sync import keep_in_step, sync
 
 OUTSIDE = (
     "..",

@@ -20,7 +20,7 @@ from lamplighter.repository.services import events, incidents
 from lamplighter.repository.store.tables import changes
 from lamplighter.repository.store.tables import entities as entity_table
 from lamplighter.usecases.access.recording import recorded
-from lamplighter.usecases.graph import edit, focus, view
+from lamplighter.usecases.graph import edit, view
 from lamplighter.usecases.graph.follow import follow
 from lamplighter.usecases.memory import curate, journal, knowledge
 from lamplighter.usecases.memory.remember import remember
@@ -171,7 +171,7 @@ async def test_declared_services_are_in_the_graph(db: Database) -> None:
     caddy, db_service = Service(name="caddy", depends_on=("postgres",)), Service(name="postgres")
     await catch_up(db, Services((caddy, db_service)))
     assert await facts(db) == {("caddy", "depends_on", "postgres")}
-    assert await focus.neighbor_services(db, ["Caddy"]) == ["postgres"]
+    assert await view.related_services(db, NOTHING, ["Caddy"]) == ["postgres"]
 
     await catch_up(db, Services((replace(caddy, depends_on=()), db_service)))
     assert await facts(db) == set()

@@ -23,8 +23,7 @@ from lamplighter.repository.services import events, incidents
 from lamplighter.repository.store.tables import transcript_messages
 from lamplighter.usecases.clients import client_sessions
 from lamplighter.usecases.clients.client_sessions import NewSession
-from lamplighter.usecases.clients.interactive import join
-from lamplighter.usecases.clients.transcripts import keep_transcript
+from lamplighter.usecases.clients.interactive import join, keep_transcript
 from lamplighter.usecases.effect.prompts import PromptContext
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.remember import remember

@@ -14,7 +14,7 @@ from lamplighter.usecases.access import access
 from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import chain
 from lamplighter.usecases.sessions import sessions as lifecycle
-from lamplighter.usecases.sessions.resume import UNSETTLED_REASON, reopen, resume_session
+from lamplighter.usecases.sessions.sessions import UNSETTLED_REASON, reopen, resume_session
 
 WHY = "its supervisor had ended."
 HANDED = "[ESCALATE:web] Refuses connections."

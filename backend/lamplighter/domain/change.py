@@ -26,3 +26,10 @@ class Change:
     version: int
     row: dict[str, Any] | None
     at: datetime
+
+    @property
+    def ids(self) -> list[int]:
+        """The IDs of its rows; only a batch may have several."""
+        if self.op is not ChangeOp.BATCH:
+            return [self.entity_id]
+        return list((self.row or {}).get("ids", ()))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -80,6 +80,21 @@ class Stale(LamplighterError):
     def __init__(self, current: object) -> None:
         self.current = current
         super().__init__("It was changed after you read it. Reload it, then try again.")
+
+
+class _Versioned(Protocol):
+    @property
+    def version(self) -> int: ...
+
+
+V = TypeVar("V", bound=_Versioned)
+
+
+def expect_version(current: V, version: int | None) -> V:
+    """Return a row that is still at a version, None for any; raises Stale."""
+    if version not in (None, current.version):
+        raise Stale(current)
+    return current
 
 
 class Unavailable(LamplighterError):

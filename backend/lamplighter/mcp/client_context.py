@@ -16,8 +16,7 @@ from lamplighter.domain.search.search import SearchRequest, SearchResults, Seman
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats.tools.table import ClientInput
-from lamplighter.usecases.clients.agent_context import ContextBlock
-from lamplighter.usecases.clients.speakers import check_project, speaker_of
+from lamplighter.usecases.clients.agent_context import ContextBlock, check_project, speaker_of
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.verify.batch import VerificationAccess
 

@@ -392,9 +392,7 @@ class Supervisor:
                     "and the last valid version stays active" if self._services.path else NO_ROUND
                 )
                 text = f"services.yaml is not valid, {active}: {problem}"
-                await events.insert(
-                    self.db, Level.CRITICAL, text, source="supervisor", now=self.context.now()
-                )
+                await events.insert(self.db, Level.CRITICAL, text, now=self.context.now())
         self._problem = problem
 
     async def _tell_next_round(self) -> None:

@@ -106,7 +106,7 @@ class HeartbeatWatch:
             return
         logger.warning("%s", text)
         async with writing(db):
-            await events.insert(db, Level.CRITICAL, text, source="supervisor", now=now)
+            await events.insert(db, Level.CRITICAL, text, now=now)
 
 
 async def _send(lock: Lease, db: Database, epoch: int, now: Callable[[], datetime]) -> None:

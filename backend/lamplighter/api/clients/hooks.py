@@ -32,9 +32,8 @@ from lamplighter.repository.store import changes
 from lamplighter.usecases.clients import interactive
 from lamplighter.usecases.clients.client_sessions import NewSession
 from lamplighter.usecases.clients.digests import last_digests
-from lamplighter.usecases.clients.interactive import InteractiveContext
+from lamplighter.usecases.clients.interactive import InteractiveContext, keep_transcript
 from lamplighter.usecases.clients.project_context import start_block
-from lamplighter.usecases.clients.transcripts import keep_transcript
 
 START: Final = "SessionStart"
 PROMPT: Final = "UserPromptSubmit"

@@ -97,7 +97,7 @@ async def end(
         values["summary"] = summary
     if messages:
         values["messages"] = messages
-    [session] = await session_rows.update(db, [sessions.c.id == session_id], values, now=now)
+    session = await session_rows.change(db, session_id, values, now=now)
     await indexing.index_changed_session(db, session)
     return session
 

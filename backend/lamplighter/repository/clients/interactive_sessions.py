@@ -1,7 +1,7 @@
 """Sessions of interactive agents, which report events by hooks."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -10,7 +10,7 @@ from lamplighter.domain.sessions.session import Session, Status, Trigger
 from lamplighter.domain.sessions.summary import replace_quote as replaced_quote
 from lamplighter.domain.text import REDACTED
 from lamplighter.repository.feed import indexing
-from lamplighter.repository.sessions.sessions import ENTITY, from_row, session_rows
+from lamplighter.repository.sessions.sessions import ENTITY, session_rows
 from lamplighter.repository.store.changes import blank_rows
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import client_prompts, memories, sessions
@@ -22,13 +22,13 @@ async def reopen(db: Database, session_id: int, *, now: datetime) -> Session:
     """Reopen an ended session that was resumed."""
     resumed = sessions.c.resumed + 1
     values = {"status": Status.RUNNING, "ended_at": None, "resumed": resumed}
-    return await _update(db, session_id, values, now=now)
+    return await session_rows.change(db, session_id, values, now=now)
 
 
 async def record_response(db: Database, session_id: int, text: str, *, now: datetime) -> Session:
     """Count a response of the agent, and store its text in place of the previous response."""
     turns = sa.func.coalesce(sessions.c.turns, 0) + 1
-    return await _update(db, session_id, {"turns": turns, "response": text}, now=now)
+    return await session_rows.change(db, session_id, {"turns": turns, "response": text}, now=now)
 
 
 async def summarize(
@@ -36,7 +36,7 @@ async def summarize(
 ) -> Session:
     """Store the current summary of a session, and index the summary."""
     values = {"summary": summary, "messages": messages}
-    session = await _update(db, session_id, values, now=now)
+    session = await session_rows.change(db, session_id, values, now=now)
     await indexing.index_changed_session(db, session)
     return session
 
@@ -48,8 +48,7 @@ async def replace_quote(
 
     The earlier summaries are blanked in the feed. Call it within `writing`.
     """
-    row = await db.fetch_one(sa.select(sessions).where(sessions.c.id == session_id))
-    session = from_row(row) if row else None
+    session = await session_rows.get(db, session_id)
     words = replaced_quote(session.summary or "", text, by) if session else ""
     if session is not None and words != (session.summary or ""):
         await blank_rows(db, ENTITY, [session.id])
@@ -87,13 +86,6 @@ async def captured_texts(db: Database, session_id: int) -> list[str]:
     return [row["observation"] for row in await db.fetch_all(query)]
 
 
-async def _update(
-    db: Database, session_id: int, values: dict[str, Any], *, now: datetime
-) -> Session:
-    [session] = await session_rows.update(db, [sessions.c.id == session_id], values, now=now)
-    return session
-
-
 async def newest(
     db: Database, project: str, agent: str | None, *, token_id: int | None
 ) -> Session | None:
@@ -110,4 +102,4 @@ async def newest(
 
 async def set_summary(db: Database, session_id: int, summary: str, *, now: datetime) -> Session:
     """Store the summary that the client of a session wrote."""
-    return await _update(db, session_id, {"summary": summary}, now=now)
+    return await session_rows.change(db, session_id, {"summary": summary}, now=now)

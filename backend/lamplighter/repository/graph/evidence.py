@@ -22,7 +22,7 @@ from lamplighter.repository.graph.cache import GraphCache
 from lamplighter.repository.graph.entities import Place
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InIdList
-from lamplighter.repository.store.statements import Statement, prepare_insert
+from lamplighter.repository.store.statements import Statement, has_row, prepare_insert
 from lamplighter.repository.store.tables import aliases, graph_evidence, graph_steps
 from lamplighter.repository.store.tables import entities as entities_table
 from lamplighter.repository.store.tables import relationships as relationships_table
@@ -266,8 +266,8 @@ async def forget(db: Database, ids: Collection[int], *, now: datetime) -> None:
     for column, table in reversed(_COLUMNS.items()):
         mine = [number for name, number in gone if name == column]
         for row in await db.fetch_all(sa.select(table).where(table.c.id.in_(mine))):
-            others = sa.select(_EV.id).where(_EV[column] == row["id"]).limit(1)
-            if row["source"] != EvidenceSource.OPERATOR and await db.fetch_one(others) is None:
+            created = row["source"] == EvidenceSource.OPERATOR
+            if not created and not await has_row(db, _EV[column] == row["id"]):
                 await _purge(db, table, row, now=now)
 
 
@@ -275,10 +275,7 @@ async def _purge(db: Database, table: sa.Table, row: Any, *, now: datetime) -> N
     """Remove a row and every copy of its texts, unless relationships still refer to it."""
     if table is entities_table:
         ends = [relationships_table.c[end] for end in ("named_source_id", "named_target_id")]
-        used = sa.select(relationships_table.c.id).where(
-            sa.or_(*(end == row["id"] for end in ends))
-        )
-        if await db.fetch_one(used.limit(1)) is not None:
+        if await has_row(db, sa.or_(*(end == row["id"] for end in ends))):
             return
         await db.execute(sa.delete(aliases).where(aliases.c.entity_id == row["id"]))
     steps = sa.and_(graph_steps.c.table_name == table.name, graph_steps.c.row_id == row["id"])

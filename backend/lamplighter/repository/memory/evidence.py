@@ -324,9 +324,7 @@ async def inclusions(db: Database, memory_id: MemoryId, *, limit: int) -> list[M
         .order_by(exposures.c.id.desc())
         .limit(limit)
     )
-    return [
-        MemoryInclusion(**{name: row[name] for name in row}) for row in await db.fetch_all(query)
-    ]
+    return [MemoryInclusion(**dict(row)) for row in await db.fetch_all(query)]
 
 
 async def contradicting(db: Database, memory_id: MemoryId, *, limit: int) -> list[MemoryId]:

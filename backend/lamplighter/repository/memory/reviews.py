@@ -1,7 +1,7 @@
 """Reviews: cases that need a person's decision, and their resolutions."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -318,12 +318,12 @@ async def resolve(
         "resolved_by": by,
         "resolved_at": now,
     }
-    return await _update(db, review.id, values, now=now)
+    return await _rows.change(db, review.id, values, now=now)
 
 
 async def reopen(db: Database, review: Review, *, now: datetime) -> Review:
     """Reopen a review."""
-    return await _update(db, review.id, _REOPENED, now=now)
+    return await _rows.change(db, review.id, _REOPENED, now=now)
 
 
 async def close_deleted(
@@ -339,7 +339,7 @@ async def close_deleted(
     for each in await _rows.oldest(db, _involving(ids)):
         await changes.blank_rows(db, ENTITY, [each.id])  # the feed entry contains memory text
         if each.state is ReviewState.OPEN:
-            await _update(db, each.id, gone, now=now)
+            await _rows.change(db, each.id, gone, now=now)
         else:
             await _publish(db, each, ChangeOp.UPDATED, now=now)
 
@@ -352,7 +352,7 @@ async def ended_at(db: Database, memory_id: int, at: datetime) -> list[Review]:
 
 async def set_end(db: Database, review_id: int, at: datetime, *, now: datetime) -> None:
     """Change the closing time of a review."""
-    await _update(db, review_id, {"resolved_at": at}, now=now)
+    await _rows.change(db, review_id, {"resolved_at": at}, now=now)
 
 
 async def reopen_restored(db: Database, ids: Sequence[int], *, now: datetime) -> None:
@@ -379,7 +379,7 @@ async def blank_texts(db: Database, ids: Sequence[int], *, now: datetime) -> Non
     }
     for each in await _rows.oldest(db, _involving(ids)):
         await changes.blank_rows(db, ENTITY, [each.id])
-        await _update(db, each.id, values, now=now)
+        await _rows.change(db, each.id, values, now=now)
 
 
 def _involving(ids: Sequence[int]) -> sa.ColumnElement[bool]:
@@ -388,7 +388,8 @@ def _involving(ids: Sequence[int]) -> sa.ColumnElement[bool]:
 
 async def as_json(db: Database, found: Sequence[Review]) -> list[dict[str, Any]]:
     """Return reviews as JSON, each with the current state of both memories."""
-    beside = await memories.by_ids(db, _sides(found))
+    sides = dict.fromkeys(number for each in found for number in (each.old_id, each.new_id))
+    beside = await memories.by_ids(db, list(sides))
     return [
         serialize.review(each, beside.get(each.old_id), beside.get(each.new_id)) for each in found
     ]
@@ -401,10 +402,6 @@ async def _normalized_texts(
     return [None if each is None else comparison_key(each.observation) for each in held]
 
 
-def _sides(found: Iterable[Review]) -> list[MemoryId]:
-    return list(dict.fromkeys(number for each in found for number in (each.old_id, each.new_id)))
-
-
 def _conditions(selection: ReviewFilter) -> list[sa.ColumnElement[bool]]:
     same = {"state": selection.state, "kind": selection.kind, "session_id": selection.session}
     clauses = equal_to(reviews.c, **same)
@@ -415,11 +412,6 @@ def _conditions(selection: ReviewFilter) -> list[sa.ColumnElement[bool]]:
         ids = sa.select(memories_table.c.id).where(*visible)
         clauses += [reviews.c.old_id.in_(ids), reviews.c.new_id.in_(ids)]
     return clauses
-
-
-async def _update(db: Database, number: int, values: Mapping[str, Any], *, now: datetime) -> Review:
-    [review] = await _rows.update(db, [reviews.c.id == number], values, now=now)
-    return review
 
 
 async def _publish(db: Database, each: Review, op: ChangeOp, *, now: datetime) -> Review:

@@ -202,9 +202,7 @@ async def memories_on(db: Database, paths: Sequence[str]) -> dict[str, list[Memo
         .order_by(memories.c.category, memories.c.id)
     )
     for row in await db.fetch_all(query):
-        values: dict[str, Any] = dict(row)
-        path = values.pop("page")
-        by_path[path].append(from_row(values))
+        by_path[row["page"]].append(from_row(row))
     return by_path
 
 
@@ -267,11 +265,7 @@ async def recent(
     rows = await db.fetch_all(query.join(newest, newest.c.id == memories.c.id))
     if len(rows) < limit:
         rows = await db.fetch_all(query)
-    found = []
-    for row in rows:
-        values: dict[str, Any] = dict(row)
-        found.append((str(values.pop("page")), from_row(values)))
-    return found
+    return [(row["page"], from_row(row)) for row in rows]
 
 
 async def position(db: Database) -> NotebookPosition:

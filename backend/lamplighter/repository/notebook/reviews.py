@@ -30,13 +30,8 @@ class NotebookReview:
 
 async def open_review(db: Database) -> NotebookReview | None:
     """Return the open review."""
-    query = (
-        sa.select(notebook_reviews)
-        .where(notebook_reviews.c.home == home_of(db))
-        .where(notebook_reviews.c.resolution.is_(None))
-        .order_by(notebook_reviews.c.id)
-    )
-    return await db.fetch_first(query, _from_row)
+    own = notebook_reviews.c.home == home_of(db)
+    return await _rows.first(db, own, notebook_reviews.c.resolution.is_(None))
 
 
 async def get(db: Database, number: int) -> NotebookReview | None:

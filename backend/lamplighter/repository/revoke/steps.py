@@ -15,14 +15,7 @@ from lamplighter.repository.memory.history import CONTRADICTED, HistoryRecord, h
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InIdList
 from lamplighter.repository.store.statements import values_of
-from lamplighter.repository.store.tables import (
-    acts,
-    history,
-    links,
-    memories,
-    reviews,
-    sessions,
-)
+from lamplighter.repository.store.tables import acts, history, links, memories, reviews, sessions
 
 ACTION: Final = "withdraw"
 """The action of a revocation in the journal."""

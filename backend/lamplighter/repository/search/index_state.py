@@ -67,19 +67,15 @@ def _repair_file(path: Path) -> str:
 
 
 async def _repair_server(url: str) -> str:
-    from lamplighter.repository.store.postgres import connect, translate_errors
+    from lamplighter.repository.store.postgres import connected
 
-    async with translate_errors():
-        connection = await connect(url)
-        try:
-            wrong = await check_server(connection)
-            if wrong:
-                async with connection.transaction():
-                    for statement in (*POSTGRES_TRIGGERS, METADATA_POSTGRES, *NOTE_ALL, RECOUNT):
-                        await connection.execute(statement)
-            return wrong
-        finally:
-            await connection.close()
+    async with connected(url) as connection:
+        wrong = await check_server(connection)
+        if wrong:
+            async with connection.transaction():
+                for statement in (*POSTGRES_TRIGGERS, METADATA_POSTGRES, *NOTE_ALL, RECOUNT):
+                    await connection.execute(statement)
+        return wrong
 
 
 def _describe_damage(stored: Iterable[str], damages: list[str]) -> str:

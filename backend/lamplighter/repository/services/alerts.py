@@ -136,8 +136,7 @@ async def page(
 async def _update(
     db: Database, incident: AlertIncident, values: Mapping[str, Any], *, now: datetime
 ) -> AlertIncident:
-    [changed] = await _rows.update(db, [alerts.c.id == incident.id], values, now=now)
-    return changed
+    return await _rows.change(db, incident.id, values, now=now)
 
 
 _rows: Final = PublishedRows(alerts, reader(AlertIncident), publisher(ENTITY, plain.alert))

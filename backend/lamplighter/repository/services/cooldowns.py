@@ -90,8 +90,7 @@ async def insert_settled(
 
 async def change(db: Database, use_id: int, *, now: datetime, **values: Any) -> CooldownUse:
     """Change a use: its outcome, text, attempts, healthy_after, or that a marker reported it."""
-    (use,) = await _rows.update(db, [cooldowns.c.id == use_id], values, now=now)
-    return use
+    return await _rows.change(db, use_id, values, now=now)
 
 
 async def get(db: Database, use_id: int) -> CooldownUse | None:

@@ -14,7 +14,7 @@ from lamplighter.domain.services.service import GENERAL
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import text_contains
-from lamplighter.repository.store.statements import Key, Page, Rows, after, publisher
+from lamplighter.repository.store.statements import Key, Page, Rows, after, has_row, publisher
 from lamplighter.repository.store.tables import event_groups, events, reader
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ async def insert(
     service: str | None = None,
     session_id: int | None = None,
     tier: int = 0,
-    source: str,
+    source: str = "supervisor",
     now: datetime,
     **more: str,
 ) -> Event:
@@ -75,21 +75,14 @@ async def insert_for(
     db: Database, session: "Session", level: Level, text: str, *, now: datetime, **more: Any
 ) -> Event:
     """Record an event of a session; `more` are a service and another source."""
-    of_session = {"session_id": session.id, "tier": session.tier, "source": "supervisor"}
-    return await insert(db, level, text, **{**of_session, **more}, now=now)
+    return await insert(db, level, text, session_id=session.id, tier=session.tier, now=now, **more)
 
 
 async def recorded_after(db: Database, text: str, service: str | None, at: datetime | None) -> bool:
     """Whether an event with this text and service was recorded at a time or later."""
-    query = (
-        sa.select(events.c.id)
-        .where(events.c.text == text)
-        .where(events.c.service.is_not_distinct_from(service))
-        .limit(1)
-    )
-    if at is not None:
-        query = query.where(events.c.created_at >= at)
-    return await db.fetch_one(query) is not None
+    same = events.c.text == text, events.c.service.is_not_distinct_from(service)
+    later = [] if at is None else [events.c.created_at >= at]
+    return await has_row(db, *same, *later)
 
 
 async def last_change(
@@ -240,7 +233,7 @@ async def page_groups(
         behind = after([Key(last, descending=True)], position)
         query = query.having(behind) if limited else query.where(behind)
     rows = await db.fetch_all(query.order_by(last.desc()).limit(limit + 1))
-    items = [_group(row) for row in rows[:limit]]
+    items = list(map(_group, rows[:limit]))
     return Page(items, [items[-1].last_id] if len(rows) > limit else None)
 
 
@@ -274,8 +267,7 @@ def _counted_groups(selection: EventSelection) -> _Groups:
     return query, last
 
 
-def _group(row: Any) -> EventGroup:
-    return EventGroup(**{**row, "level": Level(row["level"])})
+_group: Final = reader(EventGroup)
 
 
 def _moment(beginning: str) -> datetime:

@@ -93,8 +93,7 @@ async def insert(db: Database, *, now: datetime, **values: Any) -> Incident:
 
 async def update(db: Database, incident_id: int, *, now: datetime, **values: Any) -> Incident:
     """Change an incident."""
-    [incident] = await _rows.update(db, [incidents.c.id == incident_id], values, now=now)
-    return incident
+    return await _rows.change(db, incident_id, values, now=now)
 
 
 async def get(db: Database, incident_id: int) -> Incident | None:

@@ -1,7 +1,7 @@
 """Queries on push checks: their keys, the signals of their jobs, and their evaluation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 
@@ -21,43 +21,32 @@ MAX_WAITING: Final = 10_000
 """The maximum number of waiting signals per check; beyond that the oldest are removed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PushRecord:
-    """A push check that has a key; `evaluated_to` is the last signal that was evaluated."""
-
-    state: PushState
-    evaluated_to: int
-
-
 async def set_key(db: Database, state: PushState, key_hash: str, *, now: datetime) -> None:
     """Store the key of a check, replacing an earlier key, whose signals stay."""
-    if await update_rows(db, push_checks, _of(state.service, state.check), key_hash=key_hash):
-        return
-    values = {"service": state.service, "check": state.check, "key_hash": key_hash}
-    statement = sa.insert(push_checks).values(**values, created_at=now, evaluated_to=0)
-    await db.execute(statement.values(**_counted(state)))
+    if not await update_rows(db, push_checks, *_of(state), key_hash=key_hash):
+        statement = sa.insert(push_checks).values(**asdict(state), key_hash=key_hash)
+        await db.execute(statement.values(created_at=now))
 
 
-async def by_key(db: Database, key_hash: str) -> PushRecord | None:
+async def by_key(db: Database, key_hash: str) -> PushState | None:
     """Return the check with a key."""
     return await _checks.one(db, push_checks.c.key_hash == key_hash)
 
 
-async def every(db: Database) -> list[PushRecord]:
+async def every(db: Database) -> list[PushState]:
     """Return all checks that have a key."""
     query = sa.select(push_checks).order_by(push_checks.c.service, push_checks.c.check)
     return await _checks.fetch(db, query)
 
 
-async def update(db: Database, state: PushState, *, evaluated_to: int) -> None:
-    """Store the state of a check and its last evaluated signal."""
-    own, counted = _of(state.service, state.check), _counted(state)
-    await update_rows(db, push_checks, own, evaluated_to=evaluated_to, **counted)
+async def update(db: Database, state: PushState) -> None:
+    """Store the state of a check."""
+    await update_rows(db, push_checks, *_of(state), **asdict(state))
 
 
 async def insert_signal(
     db: Database,
-    record: PushRecord,
+    state: PushState,
     kind: SignalKind,
     *,
     exit_status: int | None,
@@ -68,13 +57,13 @@ async def insert_signal(
 
     If no supervisor evaluates signals for a long time, only the newest stay.
     """
-    service, check = record.state.service, record.state.check
+    service, check = state.name
     signal = await _signals.store(
         db, service=service, check=check, kind=kind, exit_status=exit_status, body=body, at=now
     )
     if (last := await _before_newest(db, service, check, SIGNALS_STORED)) is not None:
         old = _sent(service, check) & (push_signals.c.id <= last)
-        done = old & (push_signals.c.id <= record.evaluated_to)
+        done = old & (push_signals.c.id <= state.evaluated_to)
         await db.execute(sa.delete(push_signals).where(done))
         await update_rows(db, push_signals, old, push_signals.c.body != "", body="")
     if (last := await _before_newest(db, service, check, MAX_WAITING)) is not None:
@@ -103,10 +92,10 @@ async def count_signals(db: Database, service: str, check: str, *, since: dateti
     return await db.count_rows(push_signals, _sent(service, check), push_signals.c.at > since)
 
 
-async def signals_after(db: Database, record: PushRecord, *, limit: int) -> list[PushSignal]:
+async def signals_after(db: Database, state: PushState, *, limit: int) -> list[PushSignal]:
     """Return the signals of a check that are not evaluated yet, oldest first."""
-    own = _sent(record.state.service, record.state.check)
-    return await _signals.oldest(db, own, push_signals.c.id > record.evaluated_to, limit=limit)
+    new = push_signals.c.id > state.evaluated_to
+    return await _signals.oldest(db, _sent(*state.name), new, limit=limit)
 
 
 async def page(
@@ -116,24 +105,13 @@ async def page(
     return await _signals.page(db, _sent(service, check), limit=limit, position=position)
 
 
-def _of(service: str, check: str) -> sa.ColumnElement[bool]:
-    return (push_checks.c.service == service) & (push_checks.c.check == check)
+def _of(state: PushState) -> tuple[sa.ColumnElement[bool], ...]:
+    return push_checks.c.service == state.service, push_checks.c.check == state.check
 
 
 def _sent(service: str, check: str) -> sa.ColumnElement[bool]:
     return (push_signals.c.service == service) & (push_signals.c.check == check)
 
 
-def _counted(state: PushState) -> dict[str, Any]:
-    names = ("schedule", "counted_from", "started_at", "overdue")
-    return {name: getattr(state, name) for name in names}
-
-
-def _record(row: Any) -> PushRecord:
-    fields = PushState.__dataclass_fields__
-    state = PushState(**{name: row[name] for name in fields})
-    return PushRecord(state=state, evaluated_to=row["evaluated_to"])
-
-
-_checks: Final = Rows(push_checks, _record)
+_checks: Final = Rows(push_checks, reader(PushState))
 _signals: Final = Rows(push_signals, reader(PushSignal))

@@ -19,12 +19,7 @@ from lamplighter.domain.services.series import (
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InTextList, Json, UTCDateTime
 from lamplighter.repository.store.statements import Fetch, Rows, Statement, fetch_list
-from lamplighter.repository.store.tables import (
-    check_aggregates,
-    check_points,
-    check_series,
-    reader,
-)
+from lamplighter.repository.store.tables import check_aggregates, check_points, check_series, reader
 
 SeriesKey = tuple[str, str]
 """A check: the name of its service, and its own name."""
@@ -148,14 +143,10 @@ async def insert_points(db: Database, points: Sequence[tuple[int, CheckRun]]) ->
 async def update(db: Database, changed: Sequence[CheckSeries]) -> None:
     """Store the last results of some series."""
     rows = [
-        {"series": each.id, **{f"new_{name}": _stored(each, name) for name in _RESULT}}
+        {"series": each.id, **{f"new_{name}": getattr(each, name) for name in _RESULT}}
         for each in changed
     ]
     await db.run_many(_UPDATE, rows)
-
-
-def _stored(each: CheckSeries, name: str) -> Any:
-    return [*each.latencies] if name == "latencies" else getattr(each, name)
 
 
 async def of_services(db: Database, services: Sequence[str]) -> list[CheckSeries]:
@@ -316,8 +307,5 @@ def _point(row: Any, names: Sequence[str]) -> SeriesPoint:
     return SeriesPoint(**{**values, "state": PointState(row["state"])})
 
 
-def _aggregate(row: Any) -> Aggregate:
-    return Aggregate(**{name: row[name] for name in _AGGREGATE})
-
-
+_aggregate: Final = reader(Aggregate)
 series_rows: Final = Rows(check_series, reader(CheckSeries))

@@ -130,18 +130,12 @@ async def newest(db: Database, session_id: int, request: ActionRequest) -> Appro
     """Return a session's last approval for exactly this request, without a person's edits."""
     edited = approvals.alias()
     own = sa.exists().where(edited.c.id == approvals.c.replaces, edited.c.session_id == session_id)
-    return await _newest(db, request, approvals.c.session_id == session_id, ~own)
+    return await _rows.last(db, *_bound(request), approvals.c.session_id == session_id, ~own)
 
 
 async def newest_before(db: Database, session_id: int, request: ActionRequest) -> Approval | None:
     """Return the last approval for exactly this request by an earlier session."""
-    return await _newest(db, request, approvals.c.session_id < session_id)
-
-
-async def _newest(
-    db: Database, request: ActionRequest, *conditions: sa.ColumnElement[bool]
-) -> Approval | None:
-    return await _rows.last(db, *conditions, *_bound(request))
+    return await _rows.last(db, *_bound(request), approvals.c.session_id < session_id)
 
 
 async def was_approved(db: Database, request: ActionRequest) -> bool:

@@ -54,8 +54,8 @@ async def needs_person(db: Database, session_id: int, service: str) -> bool:
 
 async def handled_at(db: Database, service: str) -> datetime | None:
     """Return when a person last marked a service as handled."""
-    query = sa.select(escalations).where(escalations.c.why == HANDLED)
-    held = [each for each in await _rows.fetch(db, query) if is_same_service(each.service, service)]
+    every = await _rows.oldest(db, escalations.c.why == HANDLED)
+    held = [each for each in every if is_same_service(each.service, service)]
     return max((each.closed_at for each in held if each.closed_at), default=None)
 
 
@@ -133,10 +133,9 @@ async def close(
 ) -> list[Escalation]:
     """Close escalations to a person for a service, except those of the session `but`."""
     waiting = escalations.c.state == EscalationState.PERSON
-    held = await _rows.fetch(db, sa.select(escalations).where(waiting))
     numbers = [
         each.id
-        for each in held
+        for each in await _rows.oldest(db, waiting)
         if is_same_service(each.service, service) and each.session_id != but
     ]
     if not numbers:
@@ -152,7 +151,7 @@ async def reopen(
     handled = [escalations.c.why == HANDLED, escalations.c.closed_at == closed_at]
     values = {"state": EscalationState.PERSON, "closed_at": None}
     reopened: list[Escalation] = []
-    for each in await _rows.fetch(db, sa.select(escalations).where(*handled)):
+    for each in await _rows.oldest(db, *handled):
         one, own = [escalations.c.id == each.id], why.get(str(each.id), "")
         reopened += await _rows.update(db, one, {**values, "why": own}, now=now)
     return reopened

@@ -76,8 +76,7 @@ async def fold(db: Database, rounds: Sequence[Session], *, now: datetime) -> Ses
     await changes.blank_rows(db, ENTITY, ids)
     gone = {"ids": ids, "op": ChangeOp.DELETED}
     await changes.append(db, ENTITY, 0, ChangeOp.BATCH, now=now, row=gone)
-    [folded] = await session_rows.update(db, [sessions.c.id == last.id], sums, now=now)
-    return folded
+    return await session_rows.change(db, last.id, sums, now=now)
 
 
 async def remove_sessions(db: Database, ids: Sequence[int]) -> None:

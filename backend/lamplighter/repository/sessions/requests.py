@@ -11,12 +11,7 @@ from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.session import RequestState, SessionPlan, SessionRequest, Trigger
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import (
-    Page,
-    PublishedRows,
-    equal_to,
-    publisher,
-)
+from lamplighter.repository.store.statements import Page, PublishedRows, equal_to, publisher
 from lamplighter.repository.store.tables import reader, requests
 
 ENTITY = "request"

@@ -191,8 +191,7 @@ async def ingest_leftover(
 async def add_counts(db: Database, session_id: int, *, now: datetime, **counts: int) -> Session:
     """Add to the counts of a session other than by its lines; `counts` as in `progress`."""
     more = {name: sessions.c[name] + count for name, count in counts.items()}
-    [session] = await session_rows.update(db, [sessions.c.id == session_id], more, now=now)
-    return session
+    return await session_rows.change(db, session_id, more, now=now)
 
 
 async def end(
@@ -312,11 +311,8 @@ async def chain_members(db: Database, items: Sequence[Session]) -> list[Session]
         handed = [each.id for each in last if each.status is Status.ESCALATED]
         if not parents and not handed:
             break
-        query = sa.select(sessions).where(
-            sa.or_(sessions.c.id.in_(parents), sessions.c.parent_id.in_(handed))
-        )
-        rows = await db.fetch_all(query.order_by(sessions.c.id))
-        last = [each for each in map(from_row, rows) if each.id not in by_id]
+        linked = sessions.c.id.in_(parents) | sessions.c.parent_id.in_(handed)
+        last = [each for each in await session_rows.oldest(db, linked) if each.id not in by_id]
         by_id |= {each.id: each for each in last}
     mine = {each.id for each in items}
     return [by_id[number] for number in sorted(by_id.keys() - mine)]

@@ -274,6 +274,17 @@ async def connect(url: str, **settings: str) -> asyncpg.Connection:
         )
 
 
+@asynccontextmanager
+async def connected(url: str, **settings: str) -> AsyncIterator[asyncpg.Connection]:
+    """Open one connection for the statements within this context. Raises OperationalError."""
+    connection = await connect(url, **settings)
+    try:
+        async with translate_errors():
+            yield connection
+    finally:
+        await connection.close()
+
+
 def application_name() -> str:
     """Return the name that all connections of this process share, and no other process has."""
     return _application_name(os.getpid())

@@ -342,9 +342,12 @@ def publisher(entity: str, as_json: Callable[[V], dict[str, Any]]) -> Publish[V]
     return publish
 
 
+_ONE: Final[sa.ColumnElement[Any]] = sa.literal_column("1")
+
+
 async def has_row(db: "Database", *where: Condition) -> bool:
     """Whether a row of the table of these conditions meets all of them."""
-    query: sa.Select[Any] = sa.select(sa.literal_column("1"))
+    query: sa.Select[Any] = sa.select(_ONE)
     return await db.fetch_val(query.where(*where).limit(1)) is not None
 
 
@@ -400,12 +403,12 @@ class Rows(Generic[T]):
     async def oldest(self, db: "Database", *where: Condition, limit: int | None = None) -> list[T]:
         """Return the rows, oldest first."""
         query = sa.select(self._table).where(*where).order_by(self._table.c.id)
-        return await self.fetch(db, query.limit(limit))
+        return await self.fetch(db, query if limit is None else query.limit(limit))
 
     async def newest(self, db: "Database", *where: Condition, limit: int | None = None) -> list[T]:
         """Return the rows, newest first."""
         query = sa.select(self._table).where(*where).order_by(self._table.c.id.desc())
-        return await self.fetch(db, query.limit(limit))
+        return await self.fetch(db, query if limit is None else query.limit(limit))
 
     async def page(
         self,
@@ -460,6 +463,13 @@ class PublishedRows(Rows[T]):
         )
         rows = sorted(await db.fetch_all(statement), key=itemgetter("id"))
         return [await self._publish(db, self.read(row), ChangeOp.UPDATED, now=now) for row in rows]
+
+    async def change(
+        self, db: "Database", number: int, values: Mapping[str, Any], *, now: datetime
+    ) -> T:
+        """Change the row with a number, and return it."""
+        [changed] = await self.update(db, [self._table.c.id == number], values, now=now)
+        return changed
 
     async def update_one(
         self,

@@ -13,17 +13,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import asyncpg
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import create_async_engine
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.store.database import display_address
-from lamplighter.repository.store.driver import OperationalError
-from lamplighter.repository.store.postgres import connect, translate_errors
+from lamplighter.repository.store.postgres import connected
 from lamplighter.repository.store.tables import complete_metadata
 from lamplighter.repository.upkeep.copies import CopyContents, DamagedCopy
 from lamplighter.repository.upkeep.migrate import MigrationSteps, newest_revision, steps_to
-from lamplighter.repository.upkeep.migrate_postgres import LOCK
+from lamplighter.repository.upkeep.migrate_postgres import migration
 
 UNTIMED: Final = {
     "statement_timeout": "0",
@@ -88,15 +85,11 @@ class PostgresCopier:
         asyncio.run(self._prove(directory, copied))
 
     async def _copy(self, directory: Path) -> CopyContents:
-        connection = await connect(self._url, **UNTIMED)
-        try:
-            async with (
-                translate_errors(),
-                connection.transaction(isolation="repeatable_read", readonly=True),
-            ):
-                return await _dump(connection, directory)
-        finally:
-            await connection.close()
+        async with (
+            connected(self._url, **UNTIMED) as connection,
+            connection.transaction(isolation="repeatable_read", readonly=True),
+        ):
+            return await _dump(connection, directory)
 
     async def _prove(self, directory: Path, copied: CopyContents) -> None:
         with tempfile.TemporaryDirectory(dir=directory.parent) as scratch:
@@ -127,12 +120,8 @@ def last_session(url: str) -> int:
 
 
 async def _used_by_others(url: str) -> int:
-    connection = await connect(url)
-    try:
-        async with translate_errors():
-            return await _count_others(connection)
-    finally:
-        await connection.close()
+    async with connected(url) as connection:
+        return await _count_others(connection)
 
 
 async def _count_others(connection: asyncpg.Connection) -> int:
@@ -148,12 +137,8 @@ async def _count_others(connection: asyncpg.Connection) -> int:
 
 
 async def _fetch_value(url: str, query: str) -> Any:
-    connection = await connect(url)
-    try:
-        async with translate_errors():
-            return await connection.fetchval(query)
-    finally:
-        await connection.close()
+    async with connected(url) as connection:
+        return await connection.fetchval(query)
 
 
 def replace(url: str, directory: Path, revision: str, note: str) -> None:
@@ -195,22 +180,9 @@ class _CopyTransaction:
 
 @asynccontextmanager
 async def _transaction(url: str, *, undo: bool = False) -> AsyncIterator[_CopyTransaction]:
-    async def creator() -> Any:
-        return await connect(url, **UNTIMED)
-
-    engine = create_async_engine(
-        "postgresql+asyncpg://", async_creator=creator, poolclass=sa.NullPool
-    )
-    try:
-        async with translate_errors(), engine.connect() as connection:
-            await connection.execute(sa.text(LOCK))  # this statement begins the transaction
-            raw = (await connection.get_raw_connection()).driver_connection
-            yield _CopyTransaction(connection, raw)
-            await (connection.rollback() if undo else connection.commit())
-    except sa.exc.DBAPIError as error:
-        raise OperationalError(str(error.orig)) from error
-    finally:
-        await engine.dispose()
+    async with migration(url, undo=undo, **UNTIMED) as connection:
+        raw = (await connection.get_raw_connection()).driver_connection
+        yield _CopyTransaction(connection, raw)
 
 
 async def _dump(connection: asyncpg.Connection, directory: Path) -> CopyContents:

@@ -3,10 +3,13 @@
 import asyncio
 import logging
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from lamplighter.repository.store.database import display_address
 from lamplighter.repository.store.driver import OperationalError, is_server_limit, is_temporary
@@ -77,17 +80,29 @@ class PostgresDatabase:
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _migrate(self, steps: MigrationSteps) -> None:
-        async def creator() -> Any:
-            return await connect(self._url, statement_timeout="0", lock_timeout="0")
+        async with migration(self._url, statement_timeout="0", lock_timeout="0") as connection:
+            await connection.run_sync(steps)
 
-        engine = create_async_engine(
-            "postgresql+asyncpg://", async_creator=creator, poolclass=sa.NullPool
-        )
-        try:
-            async with translate_errors(), engine.begin() as connection:
-                await connection.execute(sa.text(LOCK))
-                await connection.run_sync(steps)
-        except sa.exc.DBAPIError as error:
-            raise OperationalError(str(error.orig)) from error
-        finally:
-            await engine.dispose()
+
+@asynccontextmanager
+async def migration(
+    url: str, *, undo: bool = False, **limits: str
+) -> AsyncIterator[AsyncConnection]:
+    """Begin the transaction of a migration, one at a time; with `undo` it is rolled back.
+
+    Raises OperationalError.
+    """
+    engine = create_async_engine(
+        "postgresql+asyncpg://",
+        async_creator=partial(connect, url, **limits),
+        poolclass=sa.NullPool,
+    )
+    try:
+        async with translate_errors(), engine.connect() as connection:
+            await connection.execute(sa.text(LOCK))  # this statement begins the transaction
+            yield connection
+            await (connection.rollback() if undo else connection.commit())
+    except sa.exc.DBAPIError as error:
+        raise OperationalError(str(error.orig)) from error
+    finally:
+        await engine.dispose()

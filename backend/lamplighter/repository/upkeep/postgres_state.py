@@ -7,7 +7,7 @@ import asyncpg
 
 from lamplighter.repository.search.index_state import check_server
 from lamplighter.repository.store.dialect import moment
-from lamplighter.repository.store.postgres import LOCK_NAMESPACE, WRITER, connect, translate_errors
+from lamplighter.repository.store.postgres import LOCK_NAMESPACE, WRITER, connected
 from lamplighter.repository.upkeep.database_state import DatabaseCondition
 
 READ_ONLY: Final = "SELECT pg_is_in_recovery()"
@@ -27,20 +27,16 @@ def inspect_server(url: str) -> DatabaseCondition:
 
 async def inspect_connection(url: str) -> DatabaseCondition:
     """Inspect a database within a running event loop; raises as `inspect_server` does."""
-    async with translate_errors():
-        connection = await connect(url, lock_timeout="2s")
-        try:
-            if await connection.fetchval(READ_ONLY):
-                return DatabaseCondition("the database accepts no writes (a standby)", False, None)
-            if not await connection.fetchval(MAY_WRITE):
-                return DatabaseCondition("this user may not write to its tables", False, None)
-            held = await connection.fetchval("SELECT to_regclass('changes') IS NOT NULL")
-            newest = await connection.fetchval(NEWEST) if held else None
-            at = None if newest is None else moment(newest)
-            index = await check_server(connection)
-            return DatabaseCondition("ok", await _locked(connection), at, index)
-        finally:
-            await connection.close()
+    async with connected(url, lock_timeout="2s") as connection:
+        if await connection.fetchval(READ_ONLY):
+            return DatabaseCondition("the database accepts no writes (a standby)", False, None)
+        if not await connection.fetchval(MAY_WRITE):
+            return DatabaseCondition("this user may not write to its tables", False, None)
+        held = await connection.fetchval("SELECT to_regclass('changes') IS NOT NULL")
+        newest = await connection.fetchval(NEWEST) if held else None
+        at = None if newest is None else moment(newest)
+        index = await check_server(connection)
+        return DatabaseCondition("ok", await _locked(connection), at, index)
 
 
 async def _locked(connection: asyncpg.Connection) -> bool:

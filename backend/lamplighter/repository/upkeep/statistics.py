@@ -229,7 +229,7 @@ async def page(
     position: Sequence[Any] | None = None,
 ) -> Page[ConfidenceChange]:
     """Return one page of the changes of memories by some causes, newest first."""
-    query = _changes(causes, start)
+    query = sa.select(history).where(history.c.cause.in_(list(causes)), history.c.at >= start)
     found = await newest_first(db, query, history.c.id, dict, limit=limit, position=position)
     return Page(await _with_memories(db, found.items), found.position)
 
@@ -285,10 +285,6 @@ def _recent_of(project: str | None, limit: int) -> Statement:
         .limit(limit),
         long=True,
     )
-
-
-def _changes(causes: Sequence[str], since: datetime) -> sa.Select[Any]:
-    return sa.select(history).where(history.c.cause.in_(list(causes))).where(history.c.at >= since)
 
 
 def _readable(project: str | None) -> sa.ColumnElement[bool]:

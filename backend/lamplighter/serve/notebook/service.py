@@ -12,7 +12,7 @@ from lamplighter.serve import home
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.notebook.context import NotebookContext
-from lamplighter.usecases.notebook.upkeep import keep_in_step
+from lamplighter.usecases.notebook.sync import keep_in_step
 
 START_SECONDS: Final = 2.0
 REST_SECONDS: Final = 2.0

@@ -16,7 +16,7 @@ from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import writing
 from lamplighter.repository.services import checks, cooldowns, series
 from lamplighter.usecases.ingest.session_lines import PROBE
-from lamplighter.usecases.services import act, flapping, push_checks
+from lamplighter.usecases.services import act, push_checks
 from lamplighter.usecases.services.incidents.advise import open_evidence
 from lamplighter.usecases.services.incidents.lasting import lost_need, refused_actions
 from lamplighter.usecases.sessions import chain
@@ -136,7 +136,7 @@ async def _flaps(
     failing = repairs.repairable_checks(action, results)
     names = [each.name for each in failing]
     limit = gate.active.flap_limit
-    why = await flapping.objection(
+    why = await act.flapping_objection(
         gate.here.db, service.name, names, limit=limit, now=gate.here.now()
     )
     return f"{why}; now: {failing[0].detail}" if why else ""

@@ -48,8 +48,8 @@ from lamplighter.supervisor.tools.toolbox import Recall, Toolbox, UpdatePrompt
 from lamplighter.usecases.access import access
 from lamplighter.usecases.clients import tool_hooks
 from lamplighter.usecases.memory.analyze import catch_up
-from lamplighter.usecases.notebook.upkeep import keep_in_step
-from lamplighter.usecases.sessions import parking, resume
+from lamplighter.usecases.notebook.sync import keep_in_step
+from lamplighter.usecases.sessions import parking
 from lamplighter.usecases.sessions import sessions as lifecycle
 from lamplighter.usecases.sessions.prompt_update import PromptRecipient, update_prompt
 from lamplighter.usecases.sessions.sessions import SessionEnd
@@ -130,7 +130,7 @@ async def can_resume(
         and output.finished is None
         and session.running
         and session.stop_requested_at is None
-        and session.resumed < resume.MAX_RESUMES
+        and session.resumed < lifecycle.MAX_RESUMES
         and here.files.holds(session, CHECKPOINT)
         and await _is_released(here, session)
     )
@@ -163,7 +163,7 @@ async def resume_run(
     why = f"its engine exited without a result (exit {exit_code})."
     logger.warning("Session %s resumes: %s", stored.id, why)
     session = await retry_when_locked(
-        lambda: resume.resume_session(here.db, stored, why, epoch=here.epoch, now=here.now()),
+        lambda: lifecycle.resume_session(here.db, stored, why, epoch=here.epoch, now=here.now()),
         watch.draining,
     )
     watch.clock.last_output = time.monotonic()
@@ -248,11 +248,11 @@ async def resume_session(
             here, session, SessionEnd(status=Status.INTERRUPTED, reason=why_not)
         )
     session = await retry_when_locked(
-        lambda: resume.resume_session(here.db, session, _DIED, epoch=here.epoch, now=here.now()),
+        lambda: lifecycle.resume_session(here.db, session, _DIED, epoch=here.epoch, now=here.now()),
         draining,
     )
     begun = await retry_when_locked(
-        lambda: resume.reopen(here.db, session, services, now=here.now()), draining
+        lambda: lifecycle.reopen(here.db, session, services, now=here.now()), draining
     )
     return await _run_opened(here, begun, services, session.budget_usd, draining, waiting)
 

@@ -1,4 +1,4 @@
-"""Agents, configured and discovered, with their activity and their context."""
+"""Agents, configured and discovered, with their activity, identity and context."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -6,12 +6,15 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter import telemetry
+from lamplighter.domain.access.access import Caller
 from lamplighter.domain.clients import agent_block
-from lamplighter.domain.clients.agent import CONTEXT_LIMIT, MOST_CONTEXT, Agent
+from lamplighter.domain.clients.agent import CONTEXT_LIMIT, MOST_CONTEXT, Agent, find_agent
 from lamplighter.domain.clients.agent_block import CONTENT_CHARS as CONTENT_CHARS
 from lamplighter.domain.clients.agent_block import QUERY_CHARS as QUERY_CHARS
 from lamplighter.domain.clients.agent_block import SESSIONS as SESSIONS
 from lamplighter.domain.clients.agent_block import IncludedMemory as Told
+from lamplighter.domain.clients.speaker import DEFAULT_PROJECT, ClientIdentity
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.search.search import (
     SearchLayer,
@@ -22,11 +25,12 @@ from lamplighter.domain.search.search import (
 )
 from lamplighter.domain.sessions.context import NO_ROOM, Placement, estimate_tokens
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import normalize_project, one_line
+from lamplighter.domain.text import PROJECT_CHARS, normalize_project, one_line
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.clients import agents, client_sessions
 from lamplighter.repository.clients.agents import AgentActivity
 from lamplighter.repository.memory import exposures, knowledge
+from lamplighter.repository.sessions import sessions
 from lamplighter.usecases import instrumentation
 from lamplighter.usecases.access.project_wall import is_visible
 from lamplighter.usecases.clients import client_sessions as clients
@@ -57,6 +61,38 @@ async def list_agents(db: Database, declared: Iterable[Agent]) -> list[AgentStat
         for name in sorted(activities.keys() - by_name)
     ]
     return configured + came
+
+
+async def speaker_of(
+    db: Database, caller: Caller, agents: Iterable[Agent], *, project: str = ""
+) -> ClientIdentity:
+    """Return the identity of a caller; raises Conflict if its session ended, and Invalid.
+
+    Invalid: for another project. `project` is the default of a caller that is not bound to a
+    project.
+    """
+    requested = check_project(project) if project.strip() else ""
+    if caller.session_id is not None:
+        session = await sessions.get(db, caller.session_id)
+        if session is None or not session.running:
+            raise Conflict("The session of this token has ended.")
+        bound = ClientIdentity(caller=caller, project=session.project, session=session)
+    elif caller.agent is not None:
+        agent = find_agent(agents, caller.agent)
+        bound = ClientIdentity(caller=caller, project=normalize_project(agent.reads), agent=agent)
+    else:
+        return ClientIdentity(caller=caller, project=requested or DEFAULT_PROJECT)
+    if requested not in ("", bound.project):
+        raise Invalid(InvalidField("project", f"must be {bound.project} for {bound.known_as}"))
+    return bound
+
+
+def check_project(name: str) -> str:
+    """Return a project name as stored; raises Invalid."""
+    project = normalize_project(name)
+    if not project or len(project) > PROJECT_CHARS or not project.isprintable():
+        raise Invalid(InvalidField("project", f"must have 1 to {PROJECT_CHARS} characters"))
+    return project
 
 
 BEYOND: Final = 10

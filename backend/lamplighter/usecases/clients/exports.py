@@ -1,7 +1,7 @@
 """Exports: all knowledge, written in pieces in the requested format."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -116,7 +116,8 @@ class _Export:
     async def _memories(self, *, active: bool) -> AsyncIterator[tuple[Memory, str | None, str]]:
         total = await exports.count(self.db, project=self.project, active=active)
         async for batch in exports.all_memories(self.db, project=self.project, active=active):
-            names = await client_sessions.external_ids(self.db, _ids(batch))
+            ids = {each.session_id for each in batch if each.session_id is not None}
+            names = await client_sessions.external_ids(self.db, sorted(ids))
             refs = await imports.refs_of(self.db, [each.id for each in batch])
             for memory in batch:
                 yield (
@@ -134,7 +135,3 @@ class _Export:
             self.write(before + json.dumps(row, ensure_ascii=False, separators=(",", ":")))
             before = ",\n"
         self.write("]")
-
-
-def _ids(found: Sequence[Memory]) -> list[int]:
-    return sorted({each.session_id for each in found if each.session_id is not None})

@@ -4,7 +4,7 @@ Corrections and facts in a user's prompt are stored as memories; a prompt receiv
 the end leaves a summary made from the reports of the hooks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -13,6 +13,7 @@ from typing import Any, Final
 from lamplighter.domain.clients import tool_hooks as rules
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.clients.digest import SessionDigest
+from lamplighter.domain.clients.handover import MESSAGE_CHARS, read_messages
 from lamplighter.domain.clients.interactive_text import VERIFY, render_memory
 from lamplighter.domain.clients.tool_hooks import ToolCall
 from lamplighter.domain.configuration import Configuration
@@ -30,15 +31,9 @@ from lamplighter.domain.sessions.context import (
 )
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.domain.sessions.summary import USER, Message, count_messages, summarize_messages
-from lamplighter.domain.text import (
-    clean_lines,
-    comparison_key,
-    one_line,
-    shorten,
-    without_private,
-)
+from lamplighter.domain.text import clean_lines, comparison_key, one_line, shorten, without_private
 from lamplighter.repository import Database, writing
-from lamplighter.repository.clients import client_sessions, interactive_sessions
+from lamplighter.repository.clients import client_sessions, interactive_sessions, transcripts
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases import instrumentation
@@ -123,15 +118,7 @@ async def start_context(
             )
             await exposures.insert(db, session.id, prompt, block.placements)
         elif block.text:
-            await exposures.insert_update(
-                db,
-                session.id,
-                block.text,
-                block.placements,
-                query="",
-                tokens=block.tokens,
-                now=now,
-            )
+            await _record_block(db, session, block, now=now)
     instrumentation.trace_block("project", block)
     return block.text
 
@@ -146,9 +133,8 @@ async def subagent_context(here: InteractiveContext, session: Session, agent_id:
         text = subagent_text(session.project, recent, here.active.profile)
         if not text or not await digests.note_subagent(here, session, agent_id):
             return ""
-        await exposures.insert_update(
-            db, session.id, text, (), query="", tokens=estimate_tokens(text), now=now
-        )
+        block = MemoryBlock(text, estimate_tokens(text))
+        await _record_block(db, session, block, now=now)
     return text
 
 
@@ -184,15 +170,7 @@ async def prompt_context(here: InteractiveContext, session: Session, prompt: str
         fresh = [each for each in found if each.id not in before]
         block = _context_block(fresh[: min(MAX_INCLUDED, here.agent.context_limit)], looked_for)
         if block.text:
-            await exposures.insert_update(
-                db,
-                session.id,
-                block.text,
-                block.placements,
-                query=query,
-                tokens=block.tokens,
-                now=now,
-            )
+            await _record_block(db, session, block, query, now=now)
             await exposures.record_access(db, [each.memory.id for each in block.placements], now)
     instrumentation.trace_block("prompt", block)
     return block.text
@@ -259,6 +237,13 @@ async def end(here: InteractiveContext, session: Session) -> None:
         await client_sessions.end(
             here.db, session.id, Status.COMPLETED, summary=words, messages=count, now=here.now()
         )
+
+
+async def _record_block(
+    db: Database, session: Session, block: MemoryBlock, query: str = "", *, now: datetime
+) -> None:
+    text, placed, tokens = block.text, block.placements, block.tokens
+    await exposures.insert_update(db, session.id, text, placed, query=query, tokens=tokens, now=now)
 
 
 async def _digests(
@@ -378,3 +363,22 @@ def output_text(value: Any) -> str:
     if isinstance(value, list):
         return "\n".join(filter(None, map(output_text, value)))
     return ""
+
+
+async def keep_transcript(here: InteractiveContext, session: Session, lines: Iterable[Any]) -> int:
+    """Store the messages of the user and the model, with secrets masked; return how many.
+
+    The organizer searches them for facts. An agent without `auto_save` stores none. A message older
+    than the retention of transcripts is not stored again. Texts are cleaned before they are cut, as
+    prompts are: a deleted prompt is recognized by its text.
+    """
+    if not here.agent.auto_save:
+        return 0
+    now, age = here.now(), here.active.transcript_retention
+    messages = [
+        (key, role, text)
+        for key, role, raw in read_messages(lines, start=now - age if age else None)
+        if (text := shorten(clean_lines(here.clean(raw)), MESSAGE_CHARS))
+    ]
+    async with writing(here.db):
+        return await transcripts.keep(here.db, session.id, messages, now=now)

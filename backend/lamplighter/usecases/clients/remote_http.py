@@ -175,14 +175,12 @@ def _error_message(found: Any) -> str:
     wrong = found.get("errors")
     if isinstance(wrong, list) and wrong and not isinstance(found.get("error"), str):
         named = [
-            f"{each.get('field')}: {each.get('message')}" for each in wrong if _is_field_error(each)
+            f"{each.get('field')}: {each.get('message')}"
+            for each in wrong
+            if isinstance(each, dict) and "field" in each
         ]
         message = "; ".join(named) or message
     return shorten(one_line(str(message)), ERROR_CHARS)
-
-
-def _is_field_error(each: Any) -> bool:
-    return isinstance(each, dict) and "field" in each
 
 
 def _failure_reason(error: BaseException) -> str:

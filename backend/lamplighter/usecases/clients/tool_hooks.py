@@ -126,7 +126,6 @@ async def _too_many(db: Database, candidate: Candidate, most: int, *, now: datet
         f"are not stored.",
         session_id=candidate.session_id,
         tier=candidate.tier,
-        source="supervisor",
         now=now,
     )
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
-from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound, Stale
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound, expect_version
 from lamplighter.domain.graph.entity import (
     EVERYWHERE,
     Entity,
@@ -27,8 +27,6 @@ from lamplighter.repository.graph.entities import Place
 from lamplighter.repository.graph.rows import ENTITIES, RELATIONSHIPS, entity_of, relationship_of
 from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
-
-Row = TypeVar("Row", Entity, Relationship)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +110,7 @@ async def edit_entity(
     """Change an entity; a former name stays an alias. Raises Stale, NotFound, Conflict."""
     db, now = here.db, here.now()
     async with recording(db, "edit", now=now, subject=f"entity {number}") as act:
-        entity = _at(await get_entity(db, number), version)
+        entity = expect_version(await get_entity(db, number), version)
         changed = await _change(here, entity, edit, now=now, act=act.id)
         if changed != entity or edit.aliases:
             act.did()
@@ -141,7 +139,7 @@ async def delete_entity(here: Context, number: int, *, version: int | None) -> N
     """Delete an entity and its relationships; memories do not restore it."""
     db, now = here.db, here.now()
     async with recording(db, "delete", now=now, subject=f"entity {number}") as act:
-        entity = _at(await get_entity(db, number), version)
+        entity = expect_version(await get_entity(db, number), version)
         changed = await relationships.delete_with(db, entity.id, now=now, act=act.id)
         act.did(rows=changed)
 
@@ -153,7 +151,7 @@ async def merge(here: Context, number: int, into: int, *, version: int | None) -
     """
     db, now = here.db, here.now()
     async with recording(db, "merge", now=now, subject=f"entity {number} into {into}") as act:
-        entity = _at(await get_entity(db, number), version)
+        entity = expect_version(await get_entity(db, number), version)
         target = await get_entity(db, into)
         if entity.merged_into is not None:
             raise Conflict(f"Entity {number} is already merged into entity {entity.merged_into}.")
@@ -171,7 +169,7 @@ async def unmerge(here: Context, number: int, *, version: int | None) -> Entity:
     """Separate a merged entity again; raises Conflict if it is not merged."""
     db, now = here.db, here.now()
     async with recording(db, "unmerge", now=now, subject=f"entity {number}") as act:
-        entity = _at(await get_entity(db, number), version)
+        entity = expect_version(await get_entity(db, number), version)
         if entity.merged_into is None:
             raise Conflict(f"Entity {number} is not merged.")
         row = await rows.get(db, ENTITIES, number)
@@ -228,7 +226,7 @@ async def edit_relationship(
     """Change a relationship and set its source to the operator; raises Stale, NotFound."""
     db, now = here.db, here.now()
     async with recording(db, "edit", now=now, subject=f"relationship {number}") as act:
-        relationship = _at(await get_relationship(db, number), version)
+        relationship = expect_version(await get_relationship(db, number), version)
         values: dict[str, Any] = {}
         if edit.properties is not None:
             values["properties"] = _properties(here, edit)
@@ -250,7 +248,7 @@ async def delete_relationship(here: Context, number: int, *, version: int | None
     """Delete a relationship; memories do not restore it. Raises Stale, NotFound."""
     db, now = here.db, here.now()
     async with recording(db, "delete", now=now, subject=f"relationship {number}") as act:
-        _at(await get_relationship(db, number), version)
+        expect_version(await get_relationship(db, number), version)
         row = await rows.get(db, RELATIONSHIPS, number)
         await rows.update(db, RELATIONSHIPS, row, {"deleted_at": now}, now=now, act=act.id)
         act.did()
@@ -273,9 +271,3 @@ def _shared_place(source: Entity, target: Entity) -> Place:
 def _properties(here: Context, edit: RelationshipEdit) -> dict[str, str]:
     given = {name: here.redact(value) for name, value in (edit.properties or {}).items()}
     return admit_properties(given)
-
-
-def _at(found: Row, version: int | None) -> Row:
-    if version is not None and version != found.version:
-        raise Stale(found)
-    return found

@@ -79,11 +79,11 @@ async def follow(db: Database, services: Services | None, *, now: datetime) -> b
 
 
 async def _follow_changes(db: Database, batch: Sequence[Change], *, now: datetime) -> None:
-    ids = {number for each in batch if each.entity == memories.ENTITY for number in _ids(each)}
+    ids = {number for each in batch if each.entity == memories.ENTITY for number in each.ids}
     await _follow_memories(db, sorted(ids), now=now)
     judged = {_judged(each.row) for each in batch if each.entity == reviews.ENTITY and each.row}
     await _follow_confirmed(db, sorted((ids | judged) - {0}), now=now)
-    gone = {number for each in batch if each.entity == TRASH for number in _ids(each)}
+    gone = {number for each in batch if each.entity == TRASH for number in each.ids}
     if gone:
         await evidence.forget(db, gone, now=now)
     for each in batch:
@@ -91,12 +91,6 @@ async def _follow_changes(db: Database, batch: Sequence[Change], *, now: datetim
             await _follow_event(db, each.entity_id, each.row, now=now)
         elif each.entity == incidents.ENTITY and each.row:
             await _follow_incident(db, each.entity_id, each.row, now=now)
-
-
-def _ids(change: Change) -> list[int]:
-    if change.op is not ChangeOp.BATCH:
-        return [change.entity_id]
-    return list((change.row or {}).get("ids", ()))
 
 
 async def _follow_memories(db: Database, ids: Sequence[int], *, now: datetime) -> None:
@@ -236,13 +230,10 @@ async def _read(cache: GraphCache, text: str, context: TextContext, place: Place
         context = replace(context, kind_of=lambda name: kinds.get(fold_name(name)))
     found = extract(text, context)
     named = [held[number] for number in dict.fromkeys(owners.values()) if number in held]
-    mentioned = [NamedEntity(each.name, each.kind) for each in named if _is_worth(each.kind)]
+    mentioned = [  # a mention of a decision is no evidence: the decision has its own memory
+        NamedEntity(each.name, each.kind) for each in named if each.kind is not EntityKind.DECISION
+    ]
     return replace(found, entities=(*found.entities, *mentioned))
-
-
-def _is_worth(kind: EntityKind) -> bool:
-    """Whether a mere mention counts as evidence; a decision has its own memory."""
-    return kind is not EntityKind.DECISION
 
 
 def _place(memory: Memory) -> Place:

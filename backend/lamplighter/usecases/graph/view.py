@@ -15,8 +15,9 @@ from lamplighter.domain.graph.entity import (
 )
 from lamplighter.domain.graph.names import fold_name
 from lamplighter.domain.graph.question import decision_score, question_names
-from lamplighter.domain.memory.memory import Memory, MemoryId
+from lamplighter.domain.memory.memory import OPERATIONS, Memory, MemoryId
 from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.services.service import Services, normalize_service_name
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading
 from lamplighter.repository.graph import entities, evidence, relationships
@@ -173,6 +174,34 @@ async def count_graph(db: Database, project: str) -> tuple[int, int]:
         await entities.count(db, EntityFilter(reach=reach)),
         await relationships.count(db, RelationshipFilter(reach=reach)),
     )
+
+
+async def related_services(db: Database, services: Services, names: Sequence[str]) -> list[str]:
+    """Return the declared neighbors of some services, followed by those of the knowledge graph.
+
+    Those of the graph are ordered by confidence, the highest first.
+    """
+    declared = services.neighbors(names)
+    own = {normalize_service_name(name) for name in (*names, *declared)}
+    reach = Reach(OPERATIONS)
+    named = await entities.named(db, names, OPERATIONS, reach)
+    centers = {each.id for some in named.values() for each in some if each.current}
+    if not centers:
+        return declared
+    edges = await relationships.of_entities(db, centers, reach, limit=MAX_NEIGHBORS)
+    ends = [end for each in edges for end in (each.source_id, each.target_id)]
+    around = await entities.by_ids(db, set(ends) - centers)
+    found = [around[end] for end in dict.fromkeys(ends) if end in around]
+    return [
+        *declared,
+        *(
+            each.name
+            for each in found
+            if each.kind is EntityKind.SERVICE
+            and each.current
+            and normalize_service_name(each.name) not in own
+        ),
+    ]
 
 
 async def evidence_memories(

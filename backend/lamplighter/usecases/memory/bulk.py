@@ -81,11 +81,8 @@ async def apply_action(
 
 async def _deleted(db: Database, ids: Sequence[int], number: int, *, now: datetime) -> BulkResult:
     why = ChangeOrigin(cause="deleted", actor=OPERATOR, act_id=number)
-
-    async def discard(some: Sequence[int]) -> list[int]:
-        return await trash.move(db, some, why, now=now)
-
-    return BulkResult(act=number, ids=await in_batches(db, ids, discard))
+    gone = await in_batches(db, ids, lambda some: trash.move(db, some, why, now=now))
+    return BulkResult(act=number, ids=gone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

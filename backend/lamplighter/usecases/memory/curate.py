@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.errors import Conflict, Invalid, InvalidField, Stale
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField, expect_version
 from lamplighter.domain.memory import knowledge as rules
 from lamplighter.domain.memory.admit import admit_candidate, admit_edit, knowledge_field_errors
 from lamplighter.domain.memory.decay import apply_decay, decay_changes
@@ -61,9 +61,7 @@ async def edit(
     """Edit a memory; raises Stale if it is no longer at `version`, NotFound, Invalid."""
     db, now = here.db, here.now()
     async with recording(db, "edit", now=now) as act:
-        memory = await lookup.get(db, memory_id)
-        if version is not None and version != memory.version:
-            raise Stale(memory)
+        memory = expect_version(await lookup.get(db, memory_id), version)
         change = admit_edit(change, memory.category, here.redact)
         if change.service not in (None, GENERAL):
             change = replace(change, service=await service_name(db, change.service, services))
@@ -93,9 +91,7 @@ async def confirm(
     inactive memory.
     """
     async with writing(db):
-        memory = await lookup.get(db, memory_id)
-        if version is not None and version != memory.version:
-            raise Stale(memory)
+        memory = expect_version(await lookup.get(db, memory_id), version)
         if not memory.active:
             raise Conflict(f"Memory {memory_id} is inactive. Make it active before you confirm it.")
         due = apply_decay(memory, now=now)
@@ -114,9 +110,7 @@ async def delete(db: Database, memory_id: int, *, version: int | None, now: date
     """Move a memory into the trash; raises Stale, NotFound."""
     async with recording(db, "delete", now=now) as act:
         with suppress(Unreadable):  # an unreadable memory has no version to compare
-            memory = await lookup.get(db, memory_id)
-            if version is not None and version != memory.version:
-                raise Stale(memory)
+            expect_version(await lookup.get(db, memory_id), version)
         await trash.move(db, [memory_id], act.why("deleted"), now=now, alone=True)
         act.did(memory_id)
 

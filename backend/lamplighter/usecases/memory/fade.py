@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from lamplighter.domain.memory.decay import Lifetimes, decay_changes
@@ -62,11 +63,8 @@ async def expire(db: Database, lifetimes: Lifetimes, *, now: datetime) -> int:
     if await _is_clock_behind(db, now):
         return 0
     over = await fading.find_expired(db, lifetimes, now=now)
-
-    async def take(some: Sequence[int]) -> list[int]:
-        return await fading.expire(db, some, lifetimes, now=now)
-
-    return len(await in_batches(db, over, take))
+    expire_some = partial(fading.expire, db, lifetimes=lifetimes, now=now)
+    return len(await in_batches(db, over, expire_some))
 
 
 async def _is_clock_behind(db: Database, now: datetime) -> bool:
@@ -92,11 +90,8 @@ async def _fade_found(
 ) -> int:
     count = 0
     for weeks, ids in waiting.by_weeks.items():
-
-        async def take(some: Sequence[int], weeks: int = weeks) -> list[int]:
-            return await fading.fade(db, some, weeks, now=now, act_id=act_id)
-
-        count += len(await in_batches(db, ids, take))
+        fade_some = partial(fading.fade, db, weeks=weeks, now=now, act_id=act_id)
+        count += len(await in_batches(db, ids, fade_some))
 
     async def take_each(some: Sequence[int]) -> list[int]:
         held = await memories.list_by_ids(db, some)

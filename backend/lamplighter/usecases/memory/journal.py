@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from lamplighter.domain.errors import Conflict, NotFound, require
@@ -142,11 +143,8 @@ async def purge_expired(db: Database, retention: timedelta | None, *, now: datet
     if retention is None:
         return 0
     why = ChangeOrigin(cause=PURGED, actor="supervisor", reason="its retention in the trash ended")
-
-    async def purge_some(some: Sequence[int]) -> list[int]:
-        return await trash.purge(db, some, why, now=now)
-
-    return len(await in_batches(db, await trash.expired(db, before=now - retention), purge_some))
+    ids = await trash.expired(db, before=now - retention)
+    return len(await in_batches(db, ids, lambda some: trash.purge(db, some, why, now=now)))
 
 
 async def undoable(db: Database, act_id: int) -> JournalEntry:
@@ -256,20 +254,13 @@ async def _apply_plan(
         ChangeOrigin(cause=cause, actor=OPERATOR, reason=reason, act_id=number)
         for cause in (RESTORED, DELETED)
     )
-
-    async def restore(some: Sequence[int]) -> list[int]:
-        return await trash.restore(db, some, restored, now=now, alone=alone)
-
-    async def discard(some: Sequence[int]) -> list[int]:
-        return await trash.move(db, some, deleted, now=now, alone=alone)
-
-    async def revert(some: Sequence[int]) -> list[int]:
-        return await bulk.undo(db, some, undoes=act.id, act=number, reason=reason, now=now)
-
+    restore = partial(trash.restore, db, why=restored, now=now, alone=alone)
+    discard = partial(trash.move, db, why=deleted, now=now, alone=alone)
     ids = await in_batches(db, plan.restore, restore)
     ids += await in_batches(db, [each.memory_id for each in plan.discard], discard)
     await _restore_in_trash(db, plan.discard, now=now)
     if act.action in bulk.ACTS and not alone:
+        revert = partial(bulk.undo, db, undoes=act.id, act=number, reason=reason, now=now)
         return ids + await in_batches(db, [each.first for each in plan.revert], revert)
     for each in plan.revert:
         await _revert_memory(db, each.memory_id, act.id, number, now=now)

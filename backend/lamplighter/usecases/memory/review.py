@@ -3,7 +3,13 @@
 from dataclasses import replace
 from datetime import datetime
 
-from lamplighter.domain.errors import Conflict, Invalid, InvalidField, Stale, require
+from lamplighter.domain.errors import (
+    Conflict,
+    Invalid,
+    InvalidField,
+    expect_version,
+    require,
+)
 from lamplighter.domain.memory.admit import Redact, admit_edit
 from lamplighter.domain.memory.decay import apply_decay, decay_changes
 from lamplighter.domain.memory.intents import Intent, MemoryChange, MemoryLink
@@ -49,7 +55,7 @@ async def resolve(
     """
     db, now = here.db, here.now()
     async with recording(db, "review", now=now, review_id=number) as act:
-        review = await _expected(db, number, version)
+        review = expect_version(await get(db, number), version)
         if review.state is not ReviewState.OPEN:
             raise Conflict(f"Review {number} was already resolved: {review.resolution}.")
         old, new = await _both_memories(db, review)
@@ -73,7 +79,7 @@ async def resolve(
 async def reopen(db: Database, number: int, *, version: int | None, now: datetime) -> Review:
     """Undo a resolution; raises NotFound, Stale, and Conflict with the obstacle."""
     async with writing(db):
-        review = await _expected(db, number, version)
+        review = expect_version(await get(db, number), version)
         if review.state is ReviewState.OPEN:
             raise Conflict(f"Review {number} is not resolved.")
         if review.resolution is Resolution.GONE and review.resolved_by != DELETION:
@@ -94,13 +100,6 @@ async def changes_of_resolution(db: Database, review: Review) -> list[history.Hi
         if step_to_undo(step, await history.undos_after(db, step.memory_id, step.id)) is not None:
             found.append(step)
     return found
-
-
-async def _expected(db: Database, number: int, version: int | None) -> Review:
-    review = await get(db, number)
-    if version is not None and version != review.version:
-        raise Stale(review)
-    return review
 
 
 async def _both_memories(db: Database, review: Review) -> tuple[Memory, Memory]:

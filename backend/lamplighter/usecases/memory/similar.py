@@ -43,16 +43,14 @@ async def find_similar(
     """
     candidate = admit_candidate(candidate, here.redact)
     candidate = replace(candidate, service=await service_name(here.db, candidate.service, services))
-    analysis = await asyncio.to_thread(_analyze, candidate, lexicon)
+    analysis = await asyncio.to_thread(
+        analyze, candidate.observation, lexicon, service=candidate.service
+    )
     wanted = lookup_terms(analysis) if candidate.category in OPERATIONAL else ()
     async with reading(here.db):
         held = await analyses.find_related(here.db, candidate, wanted, lexicon, limit=COMPARED)
     others = [each for each in held if each[0].id != without]
     return await asyncio.to_thread(_compare, candidate, analysis, others, lexicon)
-
-
-def _analyze(candidate: Candidate, lexicon: Lexicon) -> Analysis:
-    return analyze(candidate.observation, lexicon, service=candidate.service)
 
 
 def _compare(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from lamplighter.domain.errors import Conflict, NotFound, Stale
+from lamplighter.domain.errors import Conflict, NotFound, expect_version
 from lamplighter.domain.memory.intents import MemoryChange
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.undo import (
@@ -33,8 +33,7 @@ async def undo_step(
             raise NotFound(f"Change {number} of memory {memory_id} not found.")
         if memory is None:
             raise Conflict(f"Memory {memory_id} was deleted. Restore it from the trash first.")
-        if version is not None and version != memory.version:
-            raise Stale(memory)
+        expect_version(memory, version)
         later = await history.changes_after(db, memory_id, number)
         undone = undo(memory, step, later)
         if undone.memory == memory:

@@ -10,10 +10,6 @@ from lamplighter.notebook.tree import NotebookTree
 from lamplighter.usecases.context import Context
 
 
-def _none() -> Sequence[str]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotebookContext(Context):
     """The context for writing and reading the notebook; `services` are the declared names.
@@ -23,7 +19,7 @@ class NotebookContext(Context):
 
     tree: NotebookTree
     index_bytes: int = INDEX_BYTES
-    services: Callable[[], Sequence[str]] = _none
+    services: Callable[[], Sequence[str]] = tuple
     history: GitHistory | None = None
 
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from lamplighter.domain.change import Change, ChangeOp
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.domain.notebook.place import belongs, place_of
 from lamplighter.repository import Database, writing
@@ -36,18 +35,12 @@ async def take_step(db: Database, at: NotebookPosition) -> bool:
         at, more = replace(at, memory_id=ids[-1] if ids else None), True
     else:
         found = await changes.list_after(db, at.seq, limit=CHANGES_AT_ONCE)
-        ids = sorted({n for each in found if each.entity in _ENTITIES for n in _ids(each)})
+        ids = sorted({n for each in found if each.entity in _ENTITIES for n in each.ids})
         at = replace(at, seq=found[-1].seq if found else at.seq)
         more = len(found) == CHANGES_AT_ONCE
     await _place(db, ids)
     await pages.move_position(db, at)
     return more
-
-
-def _ids(change: Change) -> list[int]:
-    if change.op is not ChangeOp.BATCH:
-        return [change.entity_id]
-    return list((change.row or {}).get("ids", ()))
 
 
 async def _place(db: Database, ids: Sequence[int]) -> None:

@@ -47,7 +47,7 @@ async def read_page(
         found = (await pages.memories_on(db, [path]))[path] if stored else []
     if stored is None or not stored.text:
         raise await _no_such_page(db, path, project, now)
-    if project is None or _is_of(path, stored.text, project):
+    if project is None or owner_of(path, markdown.parse(stored.text).name) == project:
         return ReadablePage(path, stored.text, found)
     visible = [each for each in found if is_visible(project, each)]
     if not visible:
@@ -70,11 +70,6 @@ def _missing(path: str, project: str | None, *, has_pages: bool) -> NotFound:
     if has_pages:
         return NotFound(f"{text} Read MEMORY for its pages.")
     return NotFound(f"{text} It has no pages yet: saved memories add them.")
-
-
-def _is_of(path: str, text: str, project: str) -> bool:
-    """Whether a whole page belongs to a project."""
-    return owner_of(path, markdown.parse(text).name) == project
 
 
 async def _index(db: Database, project: str | None, now: datetime | None) -> str:

@@ -5,21 +5,25 @@ import logging
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
+from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.notebook.page import NotebookPage, PageText, line_of, merge
 from lamplighter.domain.notebook.place import INDEX, PagePlace, owner_of, place_from, place_of
 from lamplighter.domain.search.search import NotebookText
+from lamplighter.domain.services.event import Level
 from lamplighter.formats import notebook as markdown
 from lamplighter.notebook.git import GitError, GitHistory
 from lamplighter.notebook.tree import digest_of
 from lamplighter.repository import writing
 from lamplighter.repository.notebook import pages, texts
 from lamplighter.repository.notebook.pages import StoredPage
+from lamplighter.repository.services import events
+from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
-from lamplighter.usecases.notebook.edits import read_edits
+from lamplighter.usecases.notebook.edits import SOURCE, read_edits
 from lamplighter.usecases.notebook.following import follow
 from lamplighter.usecases.notebook.index import plan_index, write_index
 
@@ -201,3 +205,41 @@ def _opening(place: PagePlace) -> Iterator[str]:
     values: dict[str, Any] = {"id": place.path, "title": place.name, "name": place.name}
     yield markdown.front_matter({**values, "tags": [_TAGS[place.section]]}).source
     yield f"\n# {place.name}\n\n[[{INDEX}]]\n\n"
+
+
+ONE_REPORT: Final = timedelta(minutes=1)
+"""Both processes of a home synchronize the notebook: the second one repeats no report."""
+
+UNWRITABLE: Final = "The notebook cannot be written: {}. Memories are stored as before."
+WRITABLE: Final = "The notebook can be written again."
+
+
+async def keep_in_step(here: NotebookContext, *, quiet: float = 0.0) -> bool:
+    """Read edits and write pages; return whether that succeeded. Raises nothing."""
+    try:
+        await sync(here, quiet=quiet)
+    except OSError as error:
+        await _report(here, error.strerror or str(error))
+        return False
+    except (Error, LamplighterError, TimeoutError) as error:
+        logger.warning("The notebook cannot be updated now: %s", error)
+        return False
+    await _report(here, "")
+    return True
+
+
+async def _report(here: NotebookContext, problem: str) -> None:
+    """Record an event when writes to the disk start to fail, and when they succeed again."""
+    if problem == here.tree.problem:
+        return
+    here.tree.problem = problem
+    level = Level.WARNING if problem else Level.INFO
+    text = UNWRITABLE.format(problem) if problem else WRITABLE
+    logger.log(logging.WARNING if problem else logging.INFO, "%s", text)
+    now = here.now()
+    try:
+        async with writing(here.db):
+            if not await events.recorded_after(here.db, text, None, now - ONE_REPORT):
+                await events.insert(here.db, level, text, source=SOURCE, now=now)
+    except (Error, TimeoutError) as error:
+        logger.warning("An event cannot be recorded now: %s", error)

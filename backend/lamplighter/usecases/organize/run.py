@@ -54,16 +54,18 @@ from lamplighter.domain.organize.selection import (
     offer_sentences,
 )
 from lamplighter.domain.text import comparison_key
+from lamplighter.domain.verify.verdict import VerdictState
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.memory import memories
 from lamplighter.repository.organize import runs
+from lamplighter.repository.verify import verifications
 from lamplighter.repository.writes import store
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.organize.proof import verify_facts
 from lamplighter.usecases.organize.propose import admit_proposals
 from lamplighter.usecases.organize.scan import SourceScan
-from lamplighter.usecases.verify.verify import Sources
+from lamplighter.usecases.verify.schedule import AGAIN_AFTER
+from lamplighter.usecases.verify.verify import Sources, verify_memories
 
 if TYPE_CHECKING:
     from lamplighter.usecases.organize.model import SentenceSelector
@@ -142,7 +144,7 @@ async def organize(
             await _work(work)
             assert work.run is not None
             if sources is not None:
-                work.run = await verify_facts(here, sources, work.run, at)
+                work.run = await _verify_facts(here, sources, work.run, at)
             return await _finish(here, work)
         finally:
             beating.cancel()
@@ -316,7 +318,7 @@ async def _store_duplicates(
     db, now = work.here.db, work.here.now()
     async with writing(db):
         ids = [each.id for pair in pairs for each in pair]
-        held = {each.id: each for each in await memories.list_by_ids(db, ids)}
+        held = await memories.by_ids(db, ids)
         current = [pair for pair in pairs if all(_is_current(each, held) for each in pair)]
         assert run.act_id is not None
         intents = duplicate_intents(current, act_id=run.act_id, run=run.id)
@@ -328,10 +330,7 @@ async def _compress(work: _Work, bundle: Bundle, upcoming: Sequence[Bundle]) -> 
     """Process a bundle, or the first part of it; None if nothing of it is left."""
     db = work.here.db
     async with reading(db):
-        held = {
-            each.id: each
-            for each in await memories.list_by_ids(db, [each.id for each in bundle.episodes])
-        }
+        held = await memories.by_ids(db, [each.id for each in bundle.episodes])
         now = work.here.now()
         left = [held[each.id] for each in bundle.episodes if each.id in held]
         belongs = is_recent_episode if bundle.recent else is_old_episode
@@ -402,9 +401,7 @@ async def _store_bundle(work: _Work, run: OrganizerRun, plan: BundlePlan) -> Bun
     db, now = work.here.db, work.here.now()
     about = [*plan.bundle.episodes, *plan.earlier.values()]
     async with writing(db):
-        held = {
-            each.id: each for each in await memories.list_by_ids(db, [each.id for each in about])
-        }
+        held = await memories.by_ids(db, [each.id for each in about])
         if not all(_is_current(each, held) for each in about):
             return replace(plan, bundle=replace(plan.bundle, episodes=()))
         assert run.act_id is not None
@@ -424,3 +421,32 @@ async def _store_bundle(work: _Work, run: OrganizerRun, plan: BundlePlan) -> Bun
 def _is_current(memory: Memory, held: Mapping[MemoryId, Memory]) -> bool:
     now = held.get(memory.id)
     return now is not None and now.version == memory.version and now.active == memory.active
+
+
+FACTS_AT_ONCE: Final = 20
+
+
+async def _verify_facts(
+    here: Context,
+    sources: Sources,
+    run: OrganizerRun,
+    progress: Progress,
+) -> OrganizerRun:
+    """Verify the untested facts that a run has written; return the run.
+
+    A fact that passes becomes trusted and distilled; a refuted claim opens a review.
+    """
+    assert run.act_id is not None
+    async with reading(here.db):
+        made = await runs.created_by_act(here.db, run.act_id)
+        ids = await verifications.due_among(here.db, made, before=here.now() - AGAIN_AFTER)
+    for at in range(0, len(ids), FACTS_AT_ONCE):
+        some = await verify_memories(here, sources, ids[at : at + FACTS_AT_ONCE])
+        added = Counter(
+            verified=sum(each.changed for each in some),
+            refuted=sum(each.verdict.state is VerdictState.FAILED for each in some),
+        )
+        async with writing(here.db):
+            run = await runs.record(here.db, run, added, now=here.now())
+        progress("verify", min(at + FACTS_AT_ONCE, len(ids)), len(ids))
+    return run

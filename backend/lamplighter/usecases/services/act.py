@@ -1,6 +1,6 @@
 """Actions: a use of a cooldown is reserved before anything runs, and settled afterwards."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -29,13 +29,14 @@ from lamplighter.domain.services.service import (
     ActionKind,
     Service,
     Services,
+    is_same_service,
 )
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort
-from lamplighter.repository.services import cooldowns, events
-from lamplighter.repository.sessions import halts, sessions
+from lamplighter.repository.services import checks, cooldowns, events, incidents
+from lamplighter.repository.sessions import escalations, halts, sessions
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.access.recording import recording
 
@@ -44,6 +45,9 @@ PAIR_WINDOW: Final = timedelta(minutes=30)
 """How long after the first attempt a second one is still part of the same use."""
 
 MAX_MEMORIES: Final = 200
+FLAP_WINDOW: Final = timedelta(hours=24)
+FLAPPED_WITHIN: Final = timedelta(hours=1)
+"""How long a service is not repaired after it failed and recovered by itself repeatedly."""
 
 
 async def reserve(
@@ -216,7 +220,9 @@ async def rule_on_action(
     uses = uses_of(service, await cooldowns.spent(db, now=now))
     facts = replace(
         await session_facts(db, session),
-        under_way=_under_way(session, uses),
+        under_way=any(
+            use.outcome is UseOutcome.RESERVED and use.session_id == session.id for use in uses
+        ),
         cooldown=cooldown.cooldown_status(service, action.kind, uses, now=now),
         second=pair is not None,
         agreed=agreed,
@@ -272,6 +278,38 @@ async def first_fails(db: Database, service: str, uses: Sequence[CooldownUse]) -
     )
 
 
+async def flapping_objection(
+    db: Database, service: str, failing: Iterable[str], *, limit: int, now: datetime
+) -> str:
+    """Return why a service fails too often for another repair; empty if it does not.
+
+    A service that repeatedly recovers by itself needs a person too. Failures before the last act of
+    a person on the service do not count.
+    """
+    if not limit:
+        return ""
+    start = now - FLAP_WINDOW
+    uses = [
+        use
+        for use in await cooldowns.uses_since(db, start)
+        if is_same_service(use.service, service)
+    ]
+    resets = [use.cleared_at for use in uses if use.cleared_by == cooldowns.OPERATOR]
+    handled = await escalations.handled_at(db, service)
+    start = max([start, *filter(None, [*resets, handled])])
+    recent = max(start, now - FLAPPED_WITHIN)
+    if flapped := await incidents.last_flapping(db, service, start=recent):
+        return f"it kept failing and recovering by itself at {flapped:%H:%M} UTC"
+    repaired = [use for use in uses if use.outcome is UseOutcome.SUCCESS and use.created_at > start]
+    if len(repaired) < limit - 1:
+        return ""
+    for name in failing:
+        count = await checks.failures(db, service, name, start=start)
+        if count >= limit:
+            return f"{name} failed {count} times in 24 h although each repair worked"
+    return ""
+
+
 def _refusal_reason(found: PolicyDecision) -> str:
     """Return why nothing may run now; empty if it may."""
     match found:
@@ -280,10 +318,6 @@ def _refusal_reason(found: PolicyDecision) -> str:
         case Refusal(why):
             return why
     return policy.APPROVAL_REQUIRED
-
-
-def _under_way(session: Session, uses: Sequence[CooldownUse]) -> bool:
-    return any(use.outcome is UseOutcome.RESERVED and use.session_id == session.id for use in uses)
 
 
 def first_free_at(found: Sequence[CooldownStatus]) -> datetime | None:

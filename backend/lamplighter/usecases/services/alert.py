@@ -18,12 +18,7 @@ from lamplighter.domain.services.alert import (
     level_of,
 )
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.incident import (
-    EntryKind,
-    Incident,
-    IncidentSource,
-    is_member,
-)
+from lamplighter.domain.services.incident import EntryKind, Incident, IncidentSource, is_member
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import SessionPlan, SessionRequest, Trigger
 from lamplighter.domain.text import shorten

@@ -1,7 +1,7 @@
 """The history of scheduled checks: their series over a span of time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -37,15 +37,6 @@ class SeriesSelection:
     limit: int = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class CheckHistory:
-    """A series and its entries, oldest first: single results, or aggregates."""
-
-    series: CheckSeries
-    points: Sequence[SeriesPoint] = field(default_factory=tuple)
-    aggregates: Sequence[Aggregate] = field(default_factory=tuple)
-
-
 async def read_series(
     db: Database, service: Service, selection: SeriesSelection, *, now: datetime
 ) -> dict[str, Any]:
@@ -55,16 +46,15 @@ async def read_series(
     if start >= end:
         raise Invalid(InvalidField("since", "is not before until"))
     resolution = selection.resolution or resolution_for(end - start)
-    histories = [
-        await _history(db, each, resolution, start, end, selection.limit)
-        for each in await _selected(db, service, selection.check)
-    ]
     return {
         "service": service.name,
         "resolution": resolution,
         "since": format_moment(start),
         "until": format_moment(end),
-        "checks": [_as_json(each) for each in histories],
+        "checks": [
+            await _history(db, each, resolution, start, end, selection.limit)
+            for each in await _selected(db, service, selection.check)
+        ],
     }
 
 
@@ -103,27 +93,25 @@ async def _history(
     start: datetime,
     end: datetime,
     limit: int,
-) -> CheckHistory:
+) -> dict[str, Any]:
+    """Return a series and its entries as JSON, oldest first: single results, or aggregates."""
+    points: Sequence[SeriesPoint] = ()
+    spans: Sequence[Aggregate] = ()
     if resolution is SeriesResolution.RAW:
         points = await series.points(db, each.id, start=start, end=end, limit=limit)
-        return CheckHistory(each, points=points)
-    spans = await series.aggregates(db, resolution, each.id, start=start, end=end, limit=limit)
-    return CheckHistory(each, aggregates=spans)
+    else:
+        spans = await series.aggregates(db, resolution, each.id, start=start, end=end, limit=limit)
+    return {
+        "check": each.check,
+        "kind": each.kind,
+        "state": each.state,
+        "changed_at": format_moment(each.changed_at),
+        "checked_at": format_moment(each.checked_at),
+        "detail": each.detail,
+        "points": list(map(_point, points)),
+        "aggregates": list(map(_aggregate, spans)),
+    }
 
 
 _point: Final = Writer[SeriesPoint]()
 _aggregate: Final = Writer[Aggregate]()
-
-
-def _as_json(history: CheckHistory) -> dict[str, Any]:
-    current = history.series
-    return {
-        "check": current.check,
-        "kind": current.kind,
-        "state": current.state,
-        "changed_at": format_moment(current.changed_at),
-        "checked_at": format_moment(current.checked_at),
-        "detail": current.detail,
-        "points": [_point(each) for each in history.points],
-        "aggregates": [_aggregate(each) for each in history.aggregates],
-    }

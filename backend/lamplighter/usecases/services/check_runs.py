@@ -18,9 +18,11 @@ from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.incident import (
     FLAPS,
     REOPEN_AFTER,
+    Flaps,
     Incident,
     IncidentMember,
     IncidentSource,
+    count_failures,
     has_recovered,
     is_due,
     is_member,
@@ -35,7 +37,7 @@ from lamplighter.repository.services import cooldowns, incidents, pauses, series
 from lamplighter.repository.services.series import SeriesKey
 from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services.incidents import closing, flaps, lasting
+from lamplighter.usecases.services.incidents import closing, lasting
 from lamplighter.usecases.services.incidents import steps as incident_steps
 from lamplighter.usecases.services.incidents.advise import has_known_fix
 from lamplighter.usecases.services.incidents.steps import FailureContext
@@ -46,6 +48,9 @@ AT_ONCE: Final = 200
 
 REPAIRED_AT_ONCE: Final = 20
 """The most services to look up per transaction for a known fix, the longest rested first."""
+
+FLAPPING_AT_ONCE: Final = 50
+"""The most flapping services to look up per transaction, the longest rested first."""
 
 FOR_GOOD: Final = timedelta(minutes=1)
 """How long a service fails without a break until its failure counts as lasting.
@@ -139,7 +144,7 @@ async def _detect(
         db, await cooldowns.of_incidents(db, [each.id for each in live]), ready, services, now=now
     )
     last = await _last_detected(db, ready, inside, services, repairs=repairs, now=now)
-    flapping = await flaps.flapping(db, last, ready, now=now)
+    flapping = await _flapping(db, last, ready, now=now)
     flapped = await incidents.flapping(db, live)
     plan = plan_incidents(
         services,
@@ -424,3 +429,38 @@ def _is_passing(
     if service and not found:
         return False
     return all(has_recovered(each, acted=acted, flaps=flapped) for each in found)
+
+
+async def _flapping(
+    db: Database,
+    last_detected: Mapping[str, datetime],
+    failing: incident_steps.FailingChecks,
+    *,
+    now: datetime,
+) -> dict[str, Flaps]:
+    """Return how often flapping services have failed since the incident before their rest.
+
+    They must be the root of that incident: other members wait for its root. A request to a person
+    may be older than the end of that incident, which says that the service is healthy again.
+    """
+    resting = [name for name, at in last_detected.items() if not is_due(at, now)]
+    if not resting:
+        return {}
+    rooted = await incidents.last_as_root(db, resting, start=now - REOPEN_AFTER)
+    own = [name for name in resting if rooted.get(name) == last_detected[name]]
+    some = sorted(own, key=lambda name: last_detected[name])[:FLAPPING_AT_ONCE]
+    spans = {
+        each.id: (last_detected[name], now + timedelta(seconds=1))
+        for name in some
+        for each in failing[name]
+    }
+    found = await series.all_points(db, spans)
+    counts = {
+        name: max(count_failures([one.state for one in found[each.id]]) for each in failing[name])
+        for name in some
+    }
+    return {
+        name: Flaps(count, last_detected[name], now)
+        for name, count in counts.items()
+        if count >= FLAPS
+    }

@@ -16,7 +16,6 @@ from lamplighter.domain.services.series import CheckRun, CheckSeries
 from lamplighter.domain.services.service import Service, Services, normalize_service_name
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.services import events, pushes, series
-from lamplighter.repository.services.pushes import PushRecord
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services import check_runs
 
@@ -80,22 +79,22 @@ async def receive(
     """Store a signal of a job; raises NotFound for an unknown key, and TooManySignals."""
     db, key_hash, declared = here.db, hash_secret(key), _declared(services)
     async with reading(db):  # an unknown key costs neither a write nor the redaction below
-        if _declared_record(await pushes.by_key(db, key_hash), declared) is None:
+        if _if_declared(await pushes.by_key(db, key_hash), declared) is None:
             raise NotFound(UNKNOWN_KEY)
     body = await asyncio.to_thread(here.redact, body)  # takes 0.1 s for a long body
     now = here.now()
     async with writing(db):
-        record = require(_declared_record(await pushes.by_key(db, key_hash), declared), UNKNOWN_KEY)
-        if await pushes.count_signals(db, *_name(record), since=now - MINUTE) >= rules.MAX_A_MINUTE:
+        state = require(_if_declared(await pushes.by_key(db, key_hash), declared), UNKNOWN_KEY)
+        if await pushes.count_signals(db, *state.name, since=now - MINUTE) >= rules.MAX_A_MINUTE:
             raise TooManySignals(f"More than {rules.MAX_A_MINUTE} signals in a minute.")
         return await pushes.insert_signal(
-            db, record, kind, exit_status=exit_status, body=body, now=now
+            db, state, kind, exit_status=exit_status, body=body, now=now
         )
 
 
-def _declared_record(record: PushRecord | None, declared: DeclaredChecks) -> PushRecord | None:
+def _if_declared(state: PushState | None, declared: DeclaredChecks) -> PushState | None:
     """Return the check of a key if services.yaml still declares it."""
-    return record if record is not None and _name(record) in declared else None
+    return state if state is not None and state.name in declared else None
 
 
 async def evaluate(here: Context, services: Services, *, repairs: bool = False) -> set[str] | None:
@@ -171,43 +170,39 @@ def _declared(services: Services) -> DeclaredChecks:
     }
 
 
-def _name(record: PushRecord) -> tuple[str, str]:
-    return record.state.service, record.state.check
-
-
 def _is_due(
     declared: DeclaredChecks,
-    record: PushRecord,
+    state: PushState,
     last: Mapping[tuple[str, str], int],
     now: datetime,
 ) -> bool:
-    check, state = declared.get(_name(record)), record.state
+    check = declared.get(state.name)
     if check is None:
         return bool(state.schedule)
     if state.schedule != rules.schedule_of(check):
         return True
-    if last.get(_name(record), 0) > record.evaluated_to:
+    if last.get(state.name, 0) > state.evaluated_to:
         return True
     return rules.deadline(check, state) < now - rules.SETTLE
 
 
 async def _evaluate(
-    db: Database, declared: DeclaredChecks, record: PushRecord, *, now: datetime
+    db: Database, declared: DeclaredChecks, state: PushState, *, now: datetime
 ) -> Sequence[CheckRun]:
     """Return the new results of a check, and store the position of the evaluation."""
-    check, state = declared.get(_name(record)), record.state
-    signals = await pushes.signals_after(db, record, limit=SIGNALS_AT_ONCE)
+    check = declared.get(state.name)
+    signals = await pushes.signals_after(db, state, limit=SIGNALS_AT_ONCE)
     if check is None:  # its time restarts when it is declared again
         if state.schedule or signals:
-            evaluated = signals[-1].id if signals else record.evaluated_to
-            await pushes.update(db, replace(state, schedule=""), evaluated_to=evaluated)
+            evaluated = signals[-1].id if signals else state.evaluated_to
+            await pushes.update(db, replace(state, schedule="", evaluated_to=evaluated))
         return ()
     result = rules.evaluate(
         check, state, signals, now=now if len(signals) < SIGNALS_AT_ONCE else signals[-1].at
     )
-    evaluated = signals[result.used - 1].id if result.used else record.evaluated_to
-    if (result.state, evaluated) != (state, record.evaluated_to):
-        await pushes.update(db, result.state, evaluated_to=evaluated)
+    evaluated = signals[result.used - 1].id if result.used else state.evaluated_to
+    if (after := replace(result.state, evaluated_to=evaluated)) != state:
+        await pushes.update(db, after)
     return await _in_order(db, result.runs)
 
 

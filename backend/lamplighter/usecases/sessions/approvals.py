@@ -20,7 +20,7 @@ from lamplighter.domain.actions.approval import (
 from lamplighter.domain.actions.policy import NeedsApproval
 from lamplighter.domain.actions.repairs import HEALTHY_AGAIN
 from lamplighter.domain.configuration import Configuration
-from lamplighter.domain.errors import Conflict, Invalid, Stale, require
+from lamplighter.domain.errors import Conflict, Invalid, expect_version, require
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import APPROVAL_LINK, NoticeKind
@@ -100,7 +100,8 @@ async def _ask(
     about = {"service": request.service, "link": f"{APPROVAL_LINK}{approval.id}"}
     if before is None or before.decided_by is not None:  # else its own notification leads here
         await notify.enqueue(db, NoticeKind.APPROVAL, Level.WARNING, text, body, now=now, **about)
-    await _record_event(db, Level.WARNING, text, request, session, now=now)
+    service = request.service
+    await events.insert_for(db, session, Level.WARNING, text, service=service, now=now)
     return approval
 
 
@@ -201,9 +202,8 @@ async def decide(
             return await _insert_replacement(here, session, approval, answer, now=now)
         if answer.choice is ApprovalChoice.APPROVE:
             text = f"A person approved {approval.wish}."
-            await _record_event(
-                db, Level.INFO, text, approval.wish, session, source="operator", now=now
-            )
+            by_person = {"service": approval.service, "source": "operator"}
+            await events.insert_for(db, session, Level.INFO, text, **by_person, now=now)
         return decided
 
 
@@ -325,9 +325,7 @@ async def _expected(db: Database, number: int, version: int | None) -> Approval:
     held = await get(db, number)
     while held.abandoned and (repeated := await approvals.replacement_of(db, held.id)):
         held = repeated
-    if version is not None and version != held.version:
-        raise Stale(held)
-    return held
+    return expect_version(held, version)
 
 
 async def _waiting_session(db: Database, approval: Approval, *, now: datetime) -> Session:
@@ -356,18 +354,3 @@ def _declared(services: Services, approval: Approval) -> Action | None:
     found = services.find(approval.service)
     actions = found.actions if found and found.name == approval.service else ()
     return next((each for each in actions if each.name == approval.name), None)
-
-
-async def _record_event(
-    db: Database,
-    level: Level,
-    text: str,
-    request: ActionRequest,
-    session: Session,
-    *,
-    source: str = "supervisor",
-    now: datetime,
-) -> None:
-    await events.insert_for(
-        db, session, level, text, service=request.service, source=source, now=now
-    )

@@ -10,11 +10,7 @@ from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, require
 from lamplighter.domain.learning.changes import BEFORE
 from lamplighter.domain.limits import MAX_TIER
-from lamplighter.domain.services.cooldown import (
-    HEALTHY_ROUNDS,
-    CooldownUse,
-    UseOutcome,
-)
+from lamplighter.domain.services.cooldown import HEALTHY_ROUNDS, CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import (
     GENERAL,

@@ -150,7 +150,7 @@ async def _announce(db: Database, halt: Halt, *, now: datetime) -> None:
     await notify.enqueue(
         db, NoticeKind.HALT, Level.CRITICAL, text, now=now
     )  # before the notice of its event
-    await _event(db, Level.CRITICAL, text, now=now)
+    await events.insert(db, Level.CRITICAL, text, source="operator", now=now)
 
 
 async def _release_halt(db: Database, halt: Halt, *, by: str, now: datetime) -> None:
@@ -159,8 +159,4 @@ async def _release_halt(db: Database, halt: Halt, *, by: str, now: datetime) -> 
     await record_act(db, "resume", halt.reason, actor=by, now=now)
     text = f"Resumed by {by}; the halt by {halt.pulled_by} is over."
     more = f" Another halt remains: {other.description}" if other else ""
-    await _event(db, Level.WARNING, f"{text}{more}", now=now)
-
-
-async def _event(db: Database, level: Level, text: str, *, now: datetime) -> None:
-    await events.insert(db, level, text, source="operator", now=now)
+    await events.insert(db, Level.WARNING, f"{text}{more}", source="operator", now=now)

@@ -129,10 +129,11 @@ async def preview_prompt(
             other = known[0].text
         elif question.against is not None:
             other = await _recorded_block(db, question.against)
+    related = await prompts.related(db, services, plan.services)
     return PromptPreview(
         block=block,
         prompt=prompts.prompt_of(plan, block, environment, budget=question.budget),
-        circles=await _circles(db, plan, services),
+        circles=Circles(plan.services or (), tuple(related)),
         usual_budget=usual_budget,
         at=what_if.at,
         difference=await _difference(other, block.text, question.against),
@@ -183,7 +184,3 @@ async def _difference(
     if before is None or against is None:
         return None
     return await asyncio.to_thread(compare_blocks, before, after, against=against)
-
-
-async def _circles(db: Database, plan: SessionPlan, services: Services) -> Circles:
-    return Circles(plan.services or (), tuple(await prompts.related(db, services, plan.services)))

@@ -119,7 +119,7 @@ async def related(db: Database, services: Services, names: Sequence[str] | None)
     """Return the services related to those of a prompt; none for a prompt about all services."""
     if not names:
         return []
-    from lamplighter.usecases.graph.focus import related_services  # slow import: loads the graph
+    from lamplighter.usecases.graph.view import related_services  # slow import: loads the graph
 
     return await related_services(db, services, names)
 

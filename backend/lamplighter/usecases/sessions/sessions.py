@@ -1,4 +1,4 @@
-"""Sessions: requested, opened with their prompt, and ended with a reason."""
+"""Sessions: requested, opened with their prompt, resumed, and ended with a reason."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,6 +49,11 @@ ENDED: Final = {
     Status.TIMED_OUT: "timed out",
     Status.INTERRUPTED: "was interrupted",
 }
+
+MAX_RESUMES: Final = 3
+"""The most resumes of one session; a session that dies again has failed."""
+
+UNSETTLED_REASON: Final = "its supervisor ended before the result was known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +122,8 @@ def check_plan(plan: SessionPlan, services: Services, max_tier: int) -> SessionP
             names.append(service.name)
     if wrong:
         raise Invalid(*wrong)
-    return SessionPlan(
-        tier=plan.tier,
-        engine=plan.engine,
-        trigger=plan.trigger,
-        services=None if plan.services is None else tuple(dict.fromkeys(names)),
-        prompt=clean_lines(plan.prompt),
-        dry_run=plan.dry_run,
-        parent_id=plan.parent_id,
-    )
+    declared = None if plan.services is None else tuple(dict.fromkeys(names))
+    return replace(plan, services=declared, prompt=clean_lines(plan.prompt))
 
 
 async def cancel(db: Database, request_id: int, *, now: datetime) -> None:
@@ -213,6 +211,44 @@ async def _handoff(
     return handoff
 
 
+async def resume_session(
+    db: Database, session: Session, why: str, *, epoch: int, now: datetime
+) -> Session:
+    """Resume a session under this leader, with an event; raises Conflict if it has ended.
+
+    Under another leader than before, unsettled uses are abandoned, and the token of the session is
+    revoked.
+    """
+    async with writing(db):
+        if epoch != session.leader_epoch:
+            await cooldowns.abandon(db, session.id, UNSETTLED_REASON, now=now)
+            await tokens.revoke_for_session(db, session.id, now=now)
+            await leases.update_status(db, session_id=session.id, now=now)
+        resumed = await sessions.resume(db, session.id, epoch=epoch, now=now)
+        if resumed is None:
+            raise Conflict(f"Session {session.id} has already ended.")
+        count = f"{resumed.resumed} of at most {MAX_RESUMES} times"
+        text = f"Session {session.id} resumes ({count}): {why}"
+        await events.insert_for(db, session, Level.WARNING, text, now=now)
+        return resumed
+
+
+async def reopen(
+    db: Database, session: Session, services: Services, *, now: datetime
+) -> OpenedSession:
+    """Return a session that resumes, with its original prompt."""
+    prompt = await exposures.prompt(db, session.id)
+    if prompt is None:
+        raise Conflict(f"Session {session.id} has no stored prompt.")
+    handoff = None
+    if session.parent_id is not None:
+        state = EscalationState.TAKEN
+        handoff = await chain.handoff_from(
+            db, session.parent_id, services=services, state=state, now=now
+        )
+    return OpenedSession(session, prompt, (), handoff)
+
+
 async def finish(
     here: Context, active: Configuration, session: Session, ending: SessionEnd
 ) -> Session:
@@ -252,7 +288,9 @@ async def finish(
         await requests.finish(db, session.id, now=now)
         await tokens.revoke_for_session(db, session.id, now=now)
         await leases.clear_session(db, session.id, now=now)
-        await _alarm(db, session, ending.status, why, now=now)
+        if (level := ALARMING.get(ending.status)) is not None:
+            text = f"Session {session.id} {ENDED[ending.status]}: {why}"
+            await events.insert_for(db, session, level, text, now=now)
         if ended is None:
             raise Conflict(f"Session {session.id} has already ended.")
         return ended
@@ -262,11 +300,8 @@ def texts_of(session: Session, ending: SessionEnd, redact: Redact) -> dict[str, 
     """Return the last answer of a session and its summary, without secrets."""
     said = [redact(each) for each in ending.texts]
     response = (ending.finished.response if ending.finished else "") or (said[-1] if said else "")
-    return {"response": redact(response), "summary": _summary(session, said, ending, redact)}
-
-
-def _summary(session: Session, texts: Sequence[str], ending: SessionEnd, redact: Redact) -> str:
-    return summarize_session(session, texts, ending.uses, ending.status, redact(ending.reason))
+    summary = summarize_session(session, said, ending.uses, ending.status, redact(ending.reason))
+    return {"response": redact(response), "summary": summary}
 
 
 def usage_of(session: Session, ending: SessionEnd) -> dict[str, float | None]:
@@ -282,14 +317,6 @@ def usage_of(session: Session, ending: SessionEnd) -> dict[str, float | None]:
     if finished.usage is not None:
         found |= sessions.usage_columns(finished.usage)
     return found
-
-
-async def _alarm(
-    db: Database, session: Session, status: Status, reason: str, *, now: datetime
-) -> None:
-    if status in ALARMING:
-        text = f"Session {session.id} {ENDED[status]}: {reason}"
-        await events.insert_for(db, session, ALARMING[status], text, now=now)
 
 
 def status_of(

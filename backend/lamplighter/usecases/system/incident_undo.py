@@ -4,12 +4,7 @@ import re
 from typing import Final
 
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.services.incident import (
-    EntryKind,
-    Incident,
-    IncidentOutcome,
-    IncidentState,
-)
+from lamplighter.domain.services.incident import EntryKind, Incident, IncidentOutcome, IncidentState
 from lamplighter.domain.sessions.session import RequestState
 from lamplighter.repository import writing
 from lamplighter.repository.access import journal

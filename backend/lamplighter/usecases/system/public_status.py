@@ -14,11 +14,7 @@ from lamplighter.repository.services import incidents
 from lamplighter.repository.services.incidents import IncidentSelection
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.services.check_history import read_uptime
-from lamplighter.usecases.system.overview import (
-    ServiceCondition,
-    ServiceState,
-    service_conditions,
-)
+from lamplighter.usecases.system.overview import ServiceCondition, ServiceState, service_conditions
 
 RECENT: Final = timedelta(days=14)
 MAX_INCIDENTS: Final = 200

@@ -72,7 +72,8 @@ async def fold_rounds(db: Database, *, before: datetime, now: datetime) -> int:
             rounds = await folding.healthy_rounds(db, before=midnight, after=behind, limit=PAGE)
             kept = await folding.referred(db, [each.id for each in rounds]) if rounds else set()
         alike = [each for each in rounds if is_unchanged(each) and each.id not in kept]
-        for _, same in groupby(sorted(alike, key=_order), key=fold_key):
+        alike.sort(key=lambda each: (str(fold_key(each)), each.id))
+        for _, same in groupby(alike, key=fold_key):
             folded += await _fold_alike(db, [*same], now=now)
         if len(rounds) < PAGE:
             return folded  # a day on two pages is folded in parts; the next run joins them
@@ -87,10 +88,6 @@ async def _fold_alike(db: Database, rounds: Sequence[Session], *, now: datetime)
             left[:FOLDED_AT_ONCE] = [await folding.fold(db, left[:FOLDED_AT_ONCE], now=now)]
         await asyncio.sleep(REST_SECONDS)  # let others write
     return len(rounds) - len(left)
-
-
-def _order(session: Session) -> tuple[str, int]:
-    return str(fold_key(session)), session.id
 
 
 async def _remove_details(db: Database, *, before: datetime) -> int:

@@ -68,7 +68,8 @@ class PushState:
     """The progress of evaluating a push check, and the basis for its next run.
 
     The next run is expected after `counted_from`. `started_at` is the start of a run that has not
-    ended. `schedule` is the declaration that this state belongs to.
+    ended. `schedule` is the declaration that this state belongs to, `evaluated_to` the last signal
+    that was evaluated.
     """
 
     service: str
@@ -77,6 +78,12 @@ class PushState:
     counted_from: datetime
     started_at: datetime | None = None
     overdue: bool = False
+    evaluated_to: int = 0
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """The names of its service and of the check."""
+        return self.service, self.check
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,6 @@ async def withdraw(db: Database, waiting: Iterable[Approval], note: str, *, now:
             service=each.service,
             session_id=each.session_id,
             tier=each.tier,
-            source="supervisor",
             now=now,
         )
 

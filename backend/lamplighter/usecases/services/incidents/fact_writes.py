@@ -7,11 +7,7 @@ from typing import Final
 
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.learning.extract import agrees, extract_claim
-from lamplighter.domain.learning.facts import (
-    LearnedFact,
-    decide_fact,
-    render,
-)
+from lamplighter.domain.learning.facts import LearnedFact, decide_fact, render
 from lamplighter.domain.memory.admit import admit_candidate
 from lamplighter.domain.memory.memory import Candidate, Source, Trust
 from lamplighter.repository import Database

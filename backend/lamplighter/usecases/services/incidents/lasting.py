@@ -162,7 +162,6 @@ async def _fail(
         service=use.service,
         session_id=use.session_id,
         tier=use.tier,
-        source="supervisor",
         now=now,
     )
     if use.session_id is not None:

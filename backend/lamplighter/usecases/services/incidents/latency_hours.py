@@ -8,14 +8,7 @@ from datetime import datetime
 
 from lamplighter.domain.errors import LeadershipLost
 from lamplighter.domain.learning.facts import FactKind, LearnedFact
-from lamplighter.domain.learning.hours import (
-    SPAN,
-    WEEK,
-    SlowHours,
-    hours_at,
-    slow_hours,
-    was_slow,
-)
+from lamplighter.domain.learning.hours import SPAN, WEEK, SlowHours, hours_at, slow_hours, was_slow
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.series import (
     DAY,
@@ -57,12 +50,7 @@ async def learn_hours(here: Context, services: Services, *, fading: bool = True)
             logger.exception("%s", text)
             async with writing(here.db):
                 await events.insert(
-                    here.db,
-                    Level.WARNING,
-                    text,
-                    service=each.service,
-                    source="supervisor",
-                    now=here.now(),
+                    here.db, Level.WARNING, text, service=each.service, now=here.now()
                 )
         await asyncio.sleep(0)
     return count

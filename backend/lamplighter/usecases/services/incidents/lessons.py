@@ -8,23 +8,11 @@ from typing import Final
 
 from lamplighter.domain.learning.changes import MIN_FAILURES
 from lamplighter.domain.learning.changes import MIN_SHARE as MIN_CHANGES
-from lamplighter.domain.learning.facts import (
-    MIN_CAUSED,
-    MIN_MEASURED,
-    FactKind,
-    LearnedFact,
-)
-from lamplighter.domain.learning.outcome import (
-    ActionResult,
-    OutcomeRecord,
-    count_outcomes,
-)
+from lamplighter.domain.learning.facts import MIN_CAUSED, MIN_MEASURED, FactKind, LearnedFact
+from lamplighter.domain.learning.outcome import ActionResult, OutcomeRecord, count_outcomes
 from lamplighter.domain.learning.patterns import SPAN, fits, pattern_at, time_pattern
 from lamplighter.domain.memory.memory import MemoryId
-from lamplighter.domain.services.incident import (
-    Incident,
-    IncidentMember,
-)
+from lamplighter.domain.services.incident import Incident, IncidentMember
 from lamplighter.domain.services.service import Services, is_same_service, normalize_service_name
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories

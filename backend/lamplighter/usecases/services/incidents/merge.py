@@ -3,12 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from lamplighter.domain.services.incident import (
-    FLAPS,
-    EntryKind,
-    Incident,
-    IncidentOutcome,
-)
+from lamplighter.domain.services.incident import FLAPS, EntryKind, Incident, IncidentOutcome
 from lamplighter.repository import Database
 from lamplighter.repository.services import incidents
 from lamplighter.repository.store.dialect import stamp

@@ -232,7 +232,7 @@ async def _memories(
                 used[each.memory_id] = each.line
         chosen = MemoryFilter(session_id=number)
         learned += (await memories.page(db, chosen, sort=Sort.CREATED, limit=MAX_MEMORIES)).items
-    held = {each.id: each for each in await memories.list_by_ids(db, list(used))}
+    held = await memories.by_ids(db, [MemoryId(each) for each in used])
     return (
         [_brief(number, line, held.get(MemoryId(number))) for number, line in used.items()],
         [_brief(each.id, each.observation, each) for each in learned],

@@ -34,7 +34,7 @@ from lamplighter.repository.upkeep import leases
 from lamplighter.supervisor.actions.consent import ApprovalWait
 from lamplighter.supervisor.heartbeat import Heartbeat
 from lamplighter.supervisor.lease import Lease
-from lamplighter.supervisor.patience import wait_for_first
+from lamplighter.supervisor.patience import retry_when_locked, wait_for_first
 from lamplighter.supervisor.run import recovery, runner, tracing
 from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.parking import ParkedChains
@@ -325,14 +325,21 @@ class Supervisor:
     ) -> None:
         """Run the next tier's session while sessions escalate."""
         while session is not None and session.status is Status.ESCALATED:
-            halted = await self.halted()
-            if halted or self.draining.is_set():
-                why = "halted" if halted else "the supervisor was stopped"
-                await chain.drop(self.db, session, why, now=self.context.now())
-                return
-            plan = await chain.next_plan(self.db, session)
-            engine = question or self.context.active.engine_of(plan.tier)
-            session = await self._run(replace(plan, engine=engine), None, waiting)
+            following = partial(self._run_next, session, question, waiting)
+            session = await retry_when_locked(following, self.draining)
+
+    async def _run_next(
+        self, session: Session, question: str | None, waiting: ApprovalWait
+    ) -> Session | None:
+        """Run the session that a session escalated to, unless nothing may start."""
+        halted = await self.halted()
+        if halted or self.draining.is_set():
+            why = "halted" if halted else "the supervisor was stopped"
+            await chain.drop(self.db, session, why, now=self.context.now())
+            return None
+        plan = await chain.next_plan(self.db, session)
+        engine = question or self.context.active.engine_of(plan.tier)
+        return await self._run(replace(plan, engine=engine), None, waiting)
 
     async def _run(
         self, plan: SessionPlan, request: SessionRequest | None, waiting: ApprovalWait
@@ -359,7 +366,7 @@ class Supervisor:
     async def _over(self, session: Session) -> None:
         reason = f": {session.reason}" if session.reason else ""
         logger.info("Session %s (%s): %s%s", session.id, session.trigger, session.status, reason)
-        await self._tell_next_round()
+        await retry_when_locked(self._tell_next_round, self.draining)
 
     def _why_not(self, plan: SessionPlan) -> str | None:
         if self._problem and not self._services.path:

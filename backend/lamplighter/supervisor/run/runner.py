@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from lamplighter.domain.actions.policy import REFUSALS
+from lamplighter.domain.errors import Conflict
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.cost import DAY, Allowance, SpendingCaps, compute_allowance
 from lamplighter.domain.sessions.handoff import Handoff
@@ -31,8 +32,9 @@ from lamplighter.engines import (
     process,
     tool_names,
 )
-from lamplighter.repository import Database, reading
+from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.sessions import sessions
+from lamplighter.repository.store.driver import OperationalError
 from lamplighter.supervisor import tools
 from lamplighter.supervisor.actions.checking import check, check_at_once
 from lamplighter.supervisor.actions.consent import ApprovalWait
@@ -152,7 +154,7 @@ async def resume_run(
     """Return the task to continue with after the engine ended; None if the session is over."""
     if watch.status is not None or watch.disk_full or watch.draining.is_set():
         return None
-    if await here.halt_control.pulled(here.db):
+    if await retry_when_locked(lambda: here.halt_control.pulled(here.db), watch.draining):
         return None
     stored = await retry_when_locked(lambda: sessions.get(here.db, task.session.id), watch.draining)
     heard = await asyncio.to_thread(here.files.heard, task.session)
@@ -203,34 +205,64 @@ async def run(
     engine = here.engines[plan.engine]
     left = await remaining_budget(here.db, here.active.caps, plan, engine, now=here.now())
     thinks = Trait.MODEL in engine.traits
-    now = here.now()  # one time for all: a clock change between two reads would cost confidence
-    begun = await lifecycle.begin(
-        here.db,
-        replace(
-            plan,
-            model=here.active.models.get(plan.tier, "") if thinks else "",
-            budget_usd=left.budget_usd if thinks else None,
-            tools=tool_names(
-                engine,
-                plan.tier,
-                reads=bool(here.readable.roots),
-                commands=plan.tier in here.active.shell_tiers,
-            ),
+    plan = replace(
+        plan,
+        model=here.active.models.get(plan.tier, "") if thinks else "",
+        budget_usd=left.budget_usd if thinks else None,
+        tools=tool_names(
+            engine,
+            plan.tier,
+            reads=bool(here.readable.roots),
+            commands=plan.tier in here.active.shell_tiers,
         ),
-        services=services,
-        epoch=here.epoch,
-        budget=here.active.budget,
-        request=request,
-        fading=here.timepiece.steady(now),
-        now=now,
     )
+    draining = draining or asyncio.Event()
+    begun = await _begin(here, plan, services, request, draining)
     why_not = why_not or await asyncio.to_thread(engine.probe) or left.why_not
     if why_not:
         ending = SessionEnd(status=Status.FAILED, reason=why_not, begun=False)
         return await end_session(here, begun.session, ending)
-    draining = draining or asyncio.Event()
     waiting = waiting or ApprovalWait()
     return await _run_opened(here, begun, services, left.budget_usd, draining, waiting)
+
+
+async def _begin(
+    here: SessionContext,
+    plan: SessionPlan,
+    services: Services,
+    request: SessionRequest | None,
+    draining: asyncio.Event,
+) -> lifecycle.OpenedSession:
+    now = here.now()  # one time for all: a clock change between two reads would cost confidence
+    try:
+        return await lifecycle.begin(
+            here.db,
+            plan,
+            services=services,
+            epoch=here.epoch,
+            budget=here.active.budget,
+            request=request,
+            fading=here.timepiece.steady(now),
+            now=now,
+        )
+    except OperationalError:
+        if not here.db.notifies:
+            raise
+        # PostgreSQL may have committed before the connection was lost
+        session = await retry_when_locked(lambda: _begun(here, now), draining)
+        if session is None:
+            raise
+        return await retry_when_locked(
+            lambda: reopening.reopen(here.db, session, services, now=now), draining
+        )
+
+
+async def _begun(here: SessionContext, at: datetime) -> Session | None:
+    """Return the session that this supervisor stored at a time and that still runs."""
+    async with writing(here.db):  # waits for the end of a transaction that was left
+        running = await sessions.running(here.db)
+    ours = (each for each in running if each.leader_epoch == here.epoch)
+    return next((each for each in ours if each.started_at == at), None)
 
 
 async def resume_session(
@@ -437,10 +469,16 @@ async def end_session(
     draining: asyncio.Event | None = None,
 ) -> Session:
     """End a session, and remove everything that is only needed while it runs."""
-    session = await retry_when_locked(
-        lambda: lifecycle.finish(here, here.active, session, ending),
-        draining or asyncio.Event(),
-    )
+    try:
+        session = await retry_when_locked(
+            lambda: lifecycle.finish(here, here.active, session, ending),
+            draining or asyncio.Event(),
+        )
+    except Conflict:  # already ended: the connection was lost before it reported the commit
+        stored = await sessions.get(here.db, session.id)
+        if stored is None or stored.running:
+            raise
+        session = stored
     await clean_files(here, session)
     return session
 

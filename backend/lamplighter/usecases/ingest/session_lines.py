@@ -73,9 +73,9 @@ async def ingest_some(feed: StepQueue, *, now: datetime) -> IngestResult:
     if not steps:
         return result
     async with writing(ingest.db):
-        done, known = feed.unconfirmed
+        done, stored = feed.unconfirmed
         if not done or not await _is_stored(ingest, steps[done - 1]):
-            done, known = 0, result
+            done, stored = 0, result
             ingest.pace.begin()
             while done < len(steps):
                 await _ingest_step(ingest, steps[done], result, now=now)
@@ -86,7 +86,7 @@ async def ingest_some(feed: StepQueue, *, now: datetime) -> IngestResult:
             feed.unconfirmed = done, result
     feed.drop(done)
     await ingest.pace.rest()
-    return known
+    return stored
 
 
 async def _is_stored(ingest: IngestContext, last: IngestStep) -> bool:

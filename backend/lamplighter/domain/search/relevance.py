@@ -8,7 +8,8 @@ import re
 from typing import Final
 
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.search.terms import EVERYDAY, STOP, is_name, terms
+from lamplighter.domain.search.terms import STOP, is_name, terms
+from lamplighter.domain.tables import read_table
 from lamplighter.domain.text import one_line
 
 LEAST: Final = 2.0
@@ -16,7 +17,8 @@ LEAST_SHARE: Final = 0.2
 HALF: Final = 0.5
 _NAMED: Final = 2.0
 _NUMBERED: Final = re.compile(r"[^\W\d].*\d|\d.*[^\W\d]|\d{3}")
-_EVERYDAY: Final = frozenset(terms(EVERYDAY))
+_EVERYDAY: Final = frozenset(terms(dict(read_table(__package__, "words.txt"))["everyday"]))
+"""Words in every second prompt of a developer."""
 
 
 def is_relevant(prompt: str, memory: Memory) -> bool:

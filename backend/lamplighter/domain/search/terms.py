@@ -21,7 +21,6 @@ from lamplighter.domain.services.event import Event
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.stemming import stem
-from lamplighter.domain.tables import read_table
 from lamplighter.domain.text import normalize_project
 
 SHORTEST, LONGEST = 3, 64
@@ -51,10 +50,17 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MARKS: Final = re.compile("[\u0300-\u036f]")
 _LEAST_PARTS, _MOST_PARTS = 2, 8
 
-_LISTS: Final = dict(read_table(__package__, "words.txt"))
-STOP: Final = frozenset(_LISTS["stop"].split())
-EVERYDAY: Final = _LISTS["everyday"]
-"""Words in every second prompt of a developer."""
+STOP: Final = frozenset(
+    (
+        *("a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did"),
+        *("do", "does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is"),
+        *("it", "its", "me", "my", "no", "not", "of", "on", "or", "our", "so", "such", "that"),
+        *("the", "their", "then", "there", "these", "they", "this", "to", "was", "we", "were"),
+        *("what", "when", "where", "which", "while", "who", "why", "will", "with", "would"),
+        *("you", "your", "again", "about", "should", "any", "been", "am"),
+    )
+)
+"""Not in a file: a command that searches would load the reading of files for it."""
 
 
 class TermSpan(NamedTuple):

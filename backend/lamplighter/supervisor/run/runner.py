@@ -253,7 +253,7 @@ async def _begin(
         if session is None:
             raise
         return await retry_when_locked(
-            lambda: reopening.reopen(here.db, session, services, now=now), draining
+            lambda: lifecycle.reopen(here.db, session, services, now=now), draining
         )
 
 

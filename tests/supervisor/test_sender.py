@@ -337,6 +337,19 @@ async def test_clock_that_is_set_back_delays_no_notice(db: Database, clock: Watc
     assert [heading for _, heading, _ in people.got] == ["Lamplighter: Web is down"]
 
 
+async def test_clock_that_is_set_back_delays_no_repetition(db: Database, clock: Watch) -> None:
+    people = People(away={0})
+    await happened(db, "Web is down")
+    clock.at += SETTLE
+    await Sender(db, people, clock.now).step()
+    people.away.clear()
+    clock.at -= timedelta(hours=3)
+
+    assert await Sender(db, people, clock.now).step()
+
+    assert [heading for _, heading, _ in people.got] == ["Lamplighter: Web is down"]
+
+
 async def test_recipient_that_does_not_answer_delays_no_other(db: Database, clock: Watch) -> None:
     both = asyncio.Event()
 

@@ -216,6 +216,16 @@ async def test_third_incident_of_a_day_is_reported_as_such(db: Database) -> None
     assert [title.endswith(often) for title in opening] == [False, False, True]
 
 
+async def test_incident_ends_no_earlier_than_it_was_detected(db: Database) -> None:
+    incident = await failing(db, "mail")
+
+    await well(db, "mail", at=NOON - timedelta(hours=1))
+
+    found = await now_of(db, incident)
+    assert found.state is IncidentState.RESOLVED
+    assert found.resolved_at == found.detected_at
+
+
 async def test_recovered_incident_cancels_its_request(db: Database) -> None:
     incident = await failing(db, "mail")
 

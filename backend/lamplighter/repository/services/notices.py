@@ -14,6 +14,7 @@ from lamplighter.domain.services.notice import (
     DEDUPLICATE_FOR,
     GATHERED_KINDS,
     INCIDENT_LINK,
+    LONGEST_PAUSE,
     MAX_BODY_CHARS,
     MAX_TITLE_CHARS,
     OPEN_STATES,
@@ -187,13 +188,18 @@ async def get(db: Database, notice_id: int) -> Notice | None:
 
 
 async def is_due(db: Database, *, now: datetime, gap: timedelta) -> bool:
-    """Whether a message is due now; a new one of a clock that was set back is due at once."""
+    """Whether a message is due now; after the clock was set back, all are due at once."""
     waiting = sa.select(notices.c.kind).where(notices.c.state == NoticeState.WAITING)
     set_back = sa.and_(notices.c.attempts == 0, notices.c.created_at > now)
-    kinds = await db.fetch_all(waiting.where(sa.or_(notices.c.next_at <= now, set_back)).distinct())
+    kinds = await db.fetch_all(waiting.where(sa.or_(_is_timed(now), set_back)).distinct())
     if any(row["kind"] not in GATHERED_KINDS for row in kinds):
         return True
     return bool(kinds) and not await _sent_alone(db, start=now - gap, end=now)
+
+
+def _is_timed(now: datetime) -> sa.ColumnElement[bool]:
+    """Whether the time of a notice has come; a clock that was set back is not waited for."""
+    return sa.or_(notices.c.next_at <= now, notices.c.next_at > now + LONGEST_PAUSE)
 
 
 async def _sent_alone(db: Database, *, start: datetime, end: datetime) -> bool:
@@ -214,7 +220,7 @@ async def claim(db: Database, *, limit: int, now: datetime) -> list[Notice]:
     chosen = (
         sa.select(notices.c.id)
         .where(notices.c.state == NoticeState.WAITING)
-        .where(sa.or_(notices.c.attempts == 0, notices.c.next_at <= now))
+        .where(sa.or_(notices.c.attempts == 0, _is_timed(now)))
         .order_by(notices.c.id)
         .limit(limit)
     )

@@ -131,7 +131,8 @@ async def close(
     db: Database, incident: Incident, outcome: IncidentOutcome, *, now: datetime, **more: Any
 ) -> Incident:
     """Close an incident with its outcome, and notify the people who were notified of it."""
-    values = {"state": IncidentState.RESOLVED, "outcome": outcome, "resolved_at": now, **more}
+    at = max(now, incident.detected_at)  # after the clock was set back, too
+    values = {"state": IncidentState.RESOLVED, "outcome": outcome, "resolved_at": at, **more}
     words = resolved_words(replace(incident, **values))
     closed = await incidents.update(db, incident.id, now=now, **values)
     await incidents.add_entry(db, closed.id, EntryKind.RESOLVED, words, now=now)

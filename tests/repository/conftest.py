@@ -1,15 +1,25 @@
-"""Programs that act as another process, run by the interpreter of the tests."""
+"""A small database, and programs that act as another process."""
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
+from counting import empty, make
 
 import nursery
+from lamplighter.repository import Database
 
 Spawn = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+async def plain(tmp_path: Path) -> AsyncIterator[Database]:
+    """Open a database with a counter at 0 and an empty table of things."""
+    async with Database(empty(tmp_path / "plain.db")) as db:
+        await make(db)
+        yield db
 
 
 @pytest.fixture

@@ -3,14 +3,13 @@
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import databases.core
 import pytest
 import sqlalchemy as sa
-from counting import COUNTER, THINGS, count, empty, make, whole
+from counting import COUNTER, THINGS, count, empty, whole
 from sqlalchemy.dialects.sqlite import pysqlite
 
 from lamplighter.repository import Database, reading, writing
@@ -18,14 +17,6 @@ from lamplighter.repository.store import driver
 from lamplighter.repository.store.backend import READERS, PooledBackend
 from lamplighter.repository.store.database import file_of, run_to_completion, sqlite_url
 from lamplighter.repository.upkeep import migrate
-
-
-@pytest.fixture
-async def plain(tmp_path: Path) -> AsyncIterator[Database]:
-    """Open a database with a counter at 0 and an empty table of things."""
-    async with Database(empty(tmp_path / "plain.db")) as db:
-        await make(db)
-        yield db
 
 
 async def test_cancelled_readers_are_returned_to_the_pool(plain: Database) -> None:

@@ -1,7 +1,6 @@
 """Short transactions of concurrent tasks, which one COMMIT ends."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,6 @@ from lamplighter.repository.store import commit_group, driver
 
 TASKS = 8
 OR_ROLLBACK = "INSERT OR ROLLBACK INTO counter VALUES (1, 5)"
-
-
-@pytest.fixture
-async def plain(tmp_path: Path) -> AsyncIterator[Database]:
-    """Open a database with a counter at 0 and an empty table of things."""
-    async with Database(empty(tmp_path / "plain.db")) as db:
-        await make(db)
-        yield db
 
 
 async def add_shortly(db: Database) -> None:

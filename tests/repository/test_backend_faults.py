@@ -3,6 +3,7 @@
 import asyncio
 import random
 import threading
+import time
 import types
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, suppress
@@ -15,7 +16,7 @@ import sqlalchemy as sa
 from counting import empty
 
 from lamplighter.repository import Database, reading, writing
-from lamplighter.repository.store import driver
+from lamplighter.repository.store import backend, driver
 from lamplighter.repository.store.backend import READERS, PooledBackend
 from lamplighter.repository.store.database import file_of
 from thorough import examples
@@ -380,6 +381,23 @@ async def test_database_closes_with_open_transactions(counting: Database) -> Non
     assert [thread.name for thread in threading.enumerate() if "aiosqlite" in thread.name] == []
     await add_two(counting)
     assert await count(counting) == 2
+
+
+async def test_database_closes_if_a_statement_has_not_begun_yet(counting: Database) -> None:
+    other = Database(str(counting.url))
+    await other.connect()
+    readers = list(other._backend.readers._all)  # type: ignore[attr-defined]
+    busy = [asyncio.ensure_future(each._execute(time.sleep, 0.3)) for each in readers]
+    held = asyncio.create_task(other.fetch_val(HOURS))
+    await asyncio.sleep(0.1)
+
+    closing = asyncio.create_task(other.disconnect())
+
+    closed, _ = await asyncio.wait({closing}, timeout=30)
+    for each in readers:
+        backend.interrupt(each)  # a failed test must not leave the statement running
+    await asyncio.gather(held, closing, *busy, return_exceptions=True)
+    assert closed
 
 
 async def stays(way: Any, db: Database) -> None:

@@ -46,6 +46,14 @@ def interrupt(connection: aiosqlite.Connection) -> None:
         connection._conn.interrupt()
 
 
+async def interrupting(connection: aiosqlite.Connection, work: Coroutine[Any, Any, None]) -> None:
+    """Wait for work of a connection's thread, interrupting the statement that runs before it."""
+    done = asyncio.ensure_future(work)
+    while not (await asyncio.wait({done}, timeout=ROLLBACK_POLL_SECONDS))[0]:
+        interrupt(connection)  # an interrupt before the statement begins is lost
+    await done
+
+
 class Pool:
     """Open connections of one kind; taking a connection waits, and fails after a time limit."""
 
@@ -69,11 +77,11 @@ class Pool:
 
     async def close(self) -> None:
         """Close all connections, including those in use."""
-        for connection in self._all:
-            interrupt(connection)
         if self._ending:
             await asyncio.wait(self._ending)
         for connection in self._all:
+            idle = connection._execute(lambda: None)  # type: ignore[no-untyped-call]
+            await interrupting(connection, idle)
             await connection.close()
         self.group.end(driver.OperationalError(ROLLED_BACK))
         self._all.clear()
@@ -132,13 +140,9 @@ class Pool:
         task.add_done_callback(self._ending.discard)
 
     async def _roll_back(self, connection: aiosqlite.Connection, *, abandoned: bool) -> None:
-        rolled = asyncio.ensure_future(connection.rollback())
+        rolled = connection.rollback()
         try:
-            while (
-                abandoned and not (await asyncio.wait({rolled}, timeout=ROLLBACK_POLL_SECONDS))[0]
-            ):
-                interrupt(connection)  # an interrupt before the statement begins is lost
-            await rolled
+            await (interrupting(connection, rolled) if abandoned else rolled)
         finally:
             self.group.end(driver.OperationalError(ROLLED_BACK))
             self._free.put_nowait(connection)

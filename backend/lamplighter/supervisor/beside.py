@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -39,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Routine:
+class Routine(ABC):
     """Work that is repeated while its supervisor leads; an error of the database is logged."""
 
     here: Context
@@ -63,9 +64,9 @@ class Routine:
                 logger.log(severity(error), f"{self.problem}: %s", error)
             await asyncio.sleep((worked and self.busy_seconds) or self.poll_seconds)
 
+    @abstractmethod
     async def step(self) -> bool:
         """Do the work that is due; return whether there was any."""
-        raise NotImplementedError
 
 
 @dataclass(slots=True)

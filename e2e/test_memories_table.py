@@ -17,6 +17,24 @@ new PerformanceObserver((list) => {
   for (const each of list.getEntries()) window.shifts += each.value
 }).observe({type: "layout-shift", buffered: true})
 """
+# Rows at rest must be painted in their old place in the frame after other rows arrived. The layout
+# shifts that Chromium reports do not say so: on a busy machine it can report one between two
+# frames, before the rows slide.
+PAINTED = """
+window.jumps = []
+let painted = new Set(), resting = new Map()
+const compare = () => {
+  const rows = [...document.querySelectorAll("tr[data-id]")]
+  const tops = new Map(rows.map((row) => [row.dataset.id, row.getBoundingClientRect().top]))
+  if (rows.some((row) => !painted.has(row.dataset.id)))
+    for (const [id, top] of resting)
+      if (Math.abs(tops.get(id) - top) > 1) window.jumps.push([id, top, tops.get(id)])
+  painted = new Set(tops.keys())
+  resting = new Map([...tops].filter((_, at) => rows[at].getAnimations().length === 0))
+  requestAnimationFrame(compare)
+}
+requestAnimationFrame(compare)
+"""
 # Another part of a row changes in the same task in which a row arrives.
 TOUCHED = """
 const {get, set} = Object.getOwnPropertyDescriptor(MessagePort.prototype, "onmessage")
@@ -213,13 +231,13 @@ def test_fifty_new_rows_do_not_move_the_focused_row(page: Page, app: App) -> Non
     assert page.evaluate("window.shifts") == 0
 
 
-def test_fifty_new_rows_appear_without_a_layout_shift(page: Page, app: App) -> None:
+def test_fifty_new_rows_appear_without_a_jump(page: Page, app: App) -> None:
     for number in range(20):
         add(app, f"Fact {number}", confidence=0.5)
-    page.add_init_script(SHIFTS + TOUCHED)
+    page.add_init_script(PAINTED + TOUCHED)
     page.goto(f"{app.url}/memories")
     expect(page.get_by_role("link", name="Only one source 20")).to_be_visible()
-    page.evaluate("window.shifts = 0")
+    page.evaluate("window.jumps = []")
 
     add(app, "Arrived alone", confidence=0.9)
     expect(row_of(page, "Arrived alone")).to_be_visible()
@@ -228,7 +246,7 @@ def test_fifty_new_rows_appear_without_a_layout_shift(page: Page, app: App) -> N
 
     expect(page.get_by_text("70 memories", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("new memories"))).to_be_visible()
-    assert page.evaluate("window.shifts") == 0
+    assert page.evaluate("window.jumps") == []
 
 
 def test_a_long_list_loads_more_rows_while_scrolling(page: Page, app: App) -> None:

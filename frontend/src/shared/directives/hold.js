@@ -57,16 +57,23 @@ function slide(el, list) {
     elements.forEach((row, at) => glide(row, steps[at]))
   })
   observer.observe(el, { childList: true, subtree: true })
-  const resized = on(window, "resize", note)
+  // Rows can get their height after they were reported: when they are filled, shown, or the window changes.
+  const resized = new ResizeObserver(note)
+  resized.observe(el)
   return () => {
     observer.disconnect()
-    resized()
+    resized.disconnect()
   }
 }
 
-/** @param {HTMLElement} row @param {number} from */
+/**
+ * Several glides of a row are added, so that the row does not jump if the next one begins before the end of the last.
+ * @param {HTMLElement} row @param {number} from
+ */
 function glide(row, from) {
-  if (from) row.animate([{ transform: `translateY(${from}px)` }, {}], { duration: SLIDE_MS, easing: "ease-out" })
+  if (!from) return
+  const transform = [`translateY(${from}px)`, "translateY(0)"]
+  row.animate({ transform }, { duration: SLIDE_MS, easing: "ease-out", composite: "add" })
 }
 
 /** @param {EventTarget} target @param {string} name @param {() => unknown} run @returns {() => void} */

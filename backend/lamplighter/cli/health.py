@@ -30,8 +30,7 @@ def health(*, last: bool, compare: bool, as_json: bool) -> None:
 
     if last and compare:
         raise click.UsageError("--last and --compare exclude each other.")
-    settings = load_settings()
-    report = command.read(settings) if last else command.measure(settings, compare=compare)
+    report = command.read(load_settings(), measure=not last, compare=compare)
     measured = report["measurement"]
     print_answer(report, _lines(report), as_json=as_json)
     sys.exit(EXIT_FAILED if measured and measured["state"] == "failing" else 0)

@@ -2,16 +2,15 @@
 
 import json
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from lamplighter import __version__
-from lamplighter.cli.common import JSON, CliGroup, load_settings
+from lamplighter.cli.common import JSON, CliGroup, load_settings, print_lines
 from lamplighter.domain.errors import EXIT_FAILED, Busy
 from lamplighter.domain.text import escape_terminal, is_utf8
 
@@ -81,8 +80,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _runner_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--keeper", type=int, hidden=True)(command)
+RUNNER: Final = click.option("--keeper", type=int, hidden=True)
 
 
 @main.command()
@@ -125,7 +123,7 @@ def _share_one_heap() -> None:
 
 
 @main.command()
-@_runner_option
+@RUNNER
 def web(keeper: int | None) -> None:
     """Run the web process: the app, the API and the change feed."""
     from lamplighter.serve import process_runner as keeping
@@ -138,7 +136,7 @@ def web(keeper: int | None) -> None:
 
 
 @main.command()
-@_runner_option
+@RUNNER
 def supervisor(keeper: int | None) -> None:
     """Run the supervisor, which checks your services on a schedule."""
     from lamplighter.serve import process_runner as keeping
@@ -182,13 +180,10 @@ def migrate() -> None:
     settings = load_settings()
     before = migration.revision_of(settings.database_url)
     home.prepare(settings)
-    wrong = index_state.repair(settings.database_url)
-    if wrong:
-        click.echo(f"Rebuilt the search index: {escape_terminal(wrong)}")
+    if wrong := index_state.repair(settings.database_url):
+        print_lines(f"Rebuilt the search index: {wrong}")
     after = migration.revision_of(settings.database_url)
-    click.echo(
-        f"Already at revision {after}." if before == after else f"Migrated to revision {after}."
-    )
+    click.echo(f"{'Already at' if before == after else 'Migrated to'} revision {after}.")
 
 
 @main.command()
@@ -203,8 +198,8 @@ def settings(*, as_json: bool) -> None:
         return
     width = max(len(each["name"]) for each in found)
     for each in found:
-        value = escape_terminal(each["value"]) or "(not set)"
-        click.echo(f"{each['name']:<{width}}  {value}  [{each['source']}]")
+        value = each["value"] or "(not set)"
+        print_lines(f"{each['name']:<{width}}  {value}  [{each['source']}]")
 
 
 @main.command()
@@ -214,11 +209,9 @@ def doctor() -> None:
     from lamplighter.serve.checkup import doctor as looking
 
     findings = looking.diagnose(load_settings())
+    words = {VitalStatus.FAILING: "BAD", VitalStatus.WARNING: "WARN"}
     for finding in findings:
-        word = {VitalStatus.FAILING: "BAD", VitalStatus.WARNING: "WARN"}.get(
-            finding.condition, "ok"
-        )
-        click.echo(f"{word:<4} {escape_terminal(finding.text)}")
+        print_lines(f"{words.get(finding.condition, 'ok'):<4} {finding.text}")
         if finding.advice:
-            click.echo(f"     {escape_terminal(finding.advice)}")
+            print_lines(f"     {finding.advice}")
     sys.exit(0 if all(finding.ok for finding in findings) else EXIT_FAILED)

@@ -4,17 +4,9 @@ from typing import Any
 
 import click
 
-from lamplighter.cli.common import (
-    JSON,
-    ROW_ID,
-    CliGroup,
-    exit_with_error,
-    load_settings,
-    print_json,
-    read,
-)
+from lamplighter.cli import common
+from lamplighter.cli.common import JSON, ROW_ID, CliGroup, load_settings, print_answer, read
 from lamplighter.domain.access.access import AGENT_SCOPE, MAX_DAYS
-from lamplighter.domain.text import escape_terminal
 
 
 @click.group(invoke_without_command=True, cls=CliGroup)
@@ -32,13 +24,12 @@ def login(context: click.Context) -> None:
 def list_logins(*, as_json: bool) -> None:
     """List active logins, last used first."""
     found = read("tokens.list_logins")["items"]
-    if as_json:
-        print_json(found)
-        return
-    for each in found:
-        used, expires = (each[name][:16] for name in ("seen_at", "expires_at"))
-        browser = escape_terminal(each["browser"])
-        click.echo(f"Login {each['id']}: {browser}, used {used}Z, expires {expires}Z")
+    lines = (
+        f"Login {each['id']}: {each['browser']}, used {each['seen_at'][:16]}Z,"
+        f" expires {each['expires_at'][:16]}Z"
+        for each in found
+    )
+    print_answer(found, lines, as_json=as_json)
 
 
 @login.command("end")
@@ -49,7 +40,7 @@ def end_login(number: int | None, *, ends_all: bool) -> None:
     from lamplighter.serve.commands import access
 
     if (number is None) != ends_all:
-        exit_with_error("Pass the ID of a login, or --all.")
+        common.exit_with_error("Pass the ID of a login, or --all.")
     ended = access.end_logins(load_settings(), number)
     click.echo(f"{ended} login{'' if ended == 1 else 's'} ended.")
 
@@ -80,16 +71,14 @@ def create(
 
     scope_names = [word for scope in scopes for word in scope.split(",")]
     if not scope_names and agent is None:
-        exit_with_error(
-            "--scope is missing. Pass --scope SCOPE, or --agent NAME for an agent's token."
-        )
+        missing = "--scope is missing. Pass --scope SCOPE, or --agent NAME for an agent's token."
+        common.exit_with_error(missing)
     scope_names = scope_names or [AGENT_SCOPE]
     made, secret = access.create(load_settings(), name, scope_names, days=days, agent=agent)
-    if as_json:
-        print_json({**serialize.token(made), "token": secret})
-    else:
-        click.echo(secret)
-        click.echo(_line(serialize.token(made)), err=True)
+    row = serialize.token(made)
+    print_answer({**row, "token": secret}, [secret], as_json=as_json)
+    if not as_json:
+        click.echo(_line(row), err=True)
 
 
 @token.command("list")
@@ -97,11 +86,7 @@ def create(
 def list_(*, as_json: bool) -> None:
     """List tokens, newest first. Secrets are not printed."""
     found = read("tokens.list_tokens")["items"]
-    if as_json:
-        print_json(found)
-    else:
-        for each in found:
-            click.echo(_line(each))
+    print_answer(found, map(_line, found), as_json=as_json)
 
 
 @token.command()
@@ -115,14 +100,9 @@ def revoke(number: int) -> None:
 
 
 def _line(each: dict[str, Any]) -> str:
-    state = next(
-        (
-            f"{word} {each[column][:16]}Z"
-            for word, column in (("revoked", "revoked_at"), ("expires", "expires_at"))
-            if each[column]
-        ),
-        "never expires",
-    )
-    name = escape_terminal(each["name"]) or "(no name)"
+    state = "never expires"
+    if at := each["revoked_at"] or each["expires_at"]:
+        state = f"{'revoked' if each['revoked_at'] else 'expires'} {at[:16]}Z"
     who = f"agent {each['agent']}, " if each["agent"] else ""
+    name = each["name"] or "(no name)"
     return f"Token {each['id']}: {name}, {who}{', '.join(each['scopes'])}, {state}"

@@ -2,35 +2,22 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
-from functools import wraps
+from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lamplighter.cli.common import JSON, ROW_ID, CliGroup, load_settings, print_json, read
+from lamplighter.cli.common import JSON, ROW_ID, CliGroup, load_settings, print_answer, read
+from lamplighter.cli.common import print_lines as _print
 from lamplighter.domain.errors import EXIT_FAILED, Conflict
-from lamplighter.domain.text import escape_terminal, one_line
+from lamplighter.domain.text import one_line
 
 if TYPE_CHECKING:
     from lamplighter.domain.actions.approval import Approval
 
 NUMBER = click.argument("number", metavar="ID", type=ROW_ID)
 NOTE = click.option("--note", default="", help="A note for the session.")
-
-
-def _exit_when_closed(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Exit with status 1 if the approval is no longer pending."""
-
-    @wraps(command)
-    def run(*value: Any, **more: Any) -> Any:
-        try:
-            return command(*value, **more)
-        except Conflict as error:
-            click.echo(f"lamplighter: {escape_terminal(str(error))}", err=True)
-            sys.exit(EXIT_FAILED)
-
-    return run
 
 
 @click.group(invoke_without_command=True, cls=CliGroup)
@@ -47,16 +34,11 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
     if context.invoked_subcommand:
         return
     items = read("approvals.list_approvals", whole=whole)["items"]
-    if as_json:
-        print_json([each["approval"] for each in items])
-        return
-    for each in items:
-        _print(_lines(each))
-    if not items:
-        click.echo("No approvals waiting.")
-    elif not whole:
-        first = items[0]["approval"]["id"]
-        click.echo(f"Decide: lamplighter approvals approve {first} (or deny, edit).")
+    found = [each["approval"] for each in items]
+    hint = [] if found else ["No approvals waiting."]
+    if found and not whole:
+        hint = [f"Decide: lamplighter approvals approve {found[0]['id']} (or deny, edit)."]
+    print_answer(found, chain(*map(_lines, items), hint), as_json=as_json)
 
 
 @approvals.command()
@@ -65,29 +47,22 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
 def show(number: int, *, as_json: bool) -> None:
     """Show an approval and its evidence."""
     answer = read("approvals.get_approval", number=number)
-    if as_json:
-        included = answer["told"]
-        replaced_by = answer["replaced_by"]
-        print_json({**answer["approval"], "replaced_by": replaced_by, "told": included})
-        return
-    _print(_lines(answer))
-    _print(_evidence(answer))
+    found = {**answer["approval"], **{name: answer[name] for name in ("replaced_by", "told")}}
+    print_answer(found, chain(_lines(answer), _evidence(answer)), as_json=as_json)
 
 
 @approvals.command()
 @NUMBER
 @NOTE
-@_exit_when_closed
 def approve(number: int, note: str) -> None:
     """Approve a request. The command runs once, now."""
     found = _decide(number, "approve", note=note)
-    click.echo(f"Approved: {escape_terminal(shlex.join(found.masked_argv))}")
+    _print(f"Approved: {shlex.join(found.masked_argv)}")
 
 
 @approvals.command()
 @NUMBER
 @NOTE
-@_exit_when_closed
 def deny(number: int, note: str) -> None:
     """Deny a request. The command does not run."""
     _decide(number, "deny", note=note)
@@ -99,7 +74,6 @@ def deny(number: int, note: str) -> None:
 @NOTE
 @click.option("--approve", "at_once", is_flag=True, help="Approve the new command too.")
 @click.argument("argv", nargs=-1)
-@_exit_when_closed
 def edit(number: int, note: str, argv: tuple[str, ...], *, at_once: bool) -> None:
     """Replace the command: ... edit 3 -- docker restart web. Prints the new approval's ID."""
     if not argv and not note:
@@ -109,27 +83,20 @@ def edit(number: int, note: str, argv: tuple[str, ...], *, at_once: bool) -> Non
     found = _decide(number, "edit", argv=argv or None, note=note, at_once=at_once)
     click.echo(str(found.id))
     word = "Approved" if at_once else "Waiting for approval"
-    click.echo(f"{word}: {escape_terminal(shlex.join(found.masked_argv))}", err=True)
+    _print(f"{word}: {shlex.join(found.masked_argv)}", err=True)
 
 
-def _decide(
-    number: int,
-    choice: str,
-    *,
-    note: str,
-    argv: tuple[str, ...] | None = None,
-    at_once: bool = False,
-) -> "Approval":
+def _decide(number: int, choice: str, *, at_once: bool = False, **values: Any) -> "Approval":
+    """Decide on an approval; exit with status 1 if it is no longer pending."""
     from lamplighter.domain.actions.approval import ApprovalAnswer, ApprovalChoice
     from lamplighter.serve.commands import decisions as cases
 
-    answer = ApprovalAnswer(choice=ApprovalChoice(choice), argv=argv, note=note)
-    return cases.decide(load_settings(), number, answer, at_once=at_once)
-
-
-def _print(lines: Iterator[str]) -> None:
-    for line in lines:
-        click.echo(escape_terminal(line))
+    answer = ApprovalAnswer(choice=ApprovalChoice(choice), **values)
+    try:
+        return cases.decide(load_settings(), number, answer, at_once=at_once)
+    except Conflict as error:
+        _print(f"lamplighter: {error}", err=True)
+        sys.exit(EXIT_FAILED)
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:

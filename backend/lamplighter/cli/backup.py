@@ -8,11 +8,8 @@ from pathlib import Path
 
 import click
 
-from lamplighter.cli.common import CliCommand, load_settings
+from lamplighter.cli.common import CliCommand, load_settings, print_lines
 from lamplighter.domain.errors import EXIT_FAILED
-from lamplighter.domain.text import escape_terminal
-
-_DEFAULT_KEEP = 7
 
 
 @click.command(cls=CliCommand)
@@ -20,7 +17,7 @@ _DEFAULT_KEEP = 7
 @click.option(
     "--keep",
     type=click.IntRange(1),
-    default=_DEFAULT_KEEP,
+    default=7,
     show_default=True,
     help="Number of backups of this home to keep; older ones are removed.",
 )
@@ -39,9 +36,7 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
     try:
         made = backups.make(settings, directory, keep=keep, report=_progress(quiet=as_json))
     except DamagedCopy as error:
-        click.echo(
-            f"lamplighter: The restore test failed: {escape_terminal(str(error))}.", err=True
-        )
+        print_lines(f"lamplighter: The restore test failed: {error}.", err=True)
         sys.exit(EXIT_FAILED)
     if as_json:
         report = {
@@ -54,9 +49,8 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
         }
         click.echo(json.dumps(report))
         return
-    for path in made.removed:
-        click.echo(f"Removed {escape_terminal(str(path))}.", err=True)
-    click.echo(escape_terminal(str(made.path)))
+    print_lines(*(f"Removed {path}." for path in made.removed), err=True)
+    print_lines(str(made.path))
 
 
 @click.command(cls=CliCommand)
@@ -85,12 +79,8 @@ def restore(path: Path, *, replace: bool, as_json: bool) -> None:
         }
         click.echo(json.dumps(result))
     elif aside:
-        click.echo(f"The previous data was moved to {escape_terminal(aside)}.", err=True)
+        print_lines(f"The previous data was moved to {aside}.", err=True)
 
 
 def _progress(*, quiet: bool) -> Callable[[str], None]:
-    def say(text: str) -> None:
-        if not quiet:
-            click.echo(escape_terminal(text), err=True)
-
-    return say
+    return lambda text: None if quiet else print_lines(text, err=True)

@@ -4,6 +4,7 @@ import errno
 import json
 import math
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -49,14 +50,32 @@ class CliGroup(CliCommand, click.Group):
 
 def exit_with_error(*lines: str, status: int = EXIT_UNUSABLE) -> NoReturn:
     """Print the reason and exit."""
-    for line in lines:
-        click.echo(f"lamplighter: {escape_terminal(line)}", err=True)
+    print_lines(*(f"lamplighter: {line}" for line in lines), err=True)
     sys.exit(status)
 
 
 def print_json(value: Any) -> None:
     """Print a value as JSON, on one line."""
     click.echo(json.dumps(value, ensure_ascii=False))
+
+
+def print_lines(*lines: str, err: bool = False) -> None:
+    """Print lines of text, without control characters."""
+    for line in lines:
+        click.echo(escape_terminal(line), err=err)
+
+
+def print_answer(value: Any, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print a value as JSON, or as lines of text."""
+    if as_json:
+        print_json(value)
+    else:
+        print_lines(*lines)
+
+
+def count_noun(count: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def read(query: str, settings: "Settings | None" = None, /, **options: Any) -> Any:
@@ -73,8 +92,7 @@ def load_settings() -> "Settings":
 
     settings = read_settings()
     telemetry.configure(settings.log_level, settings.log_format)
-    for warning in settings.warnings:
-        click.echo(f"lamplighter: {escape_terminal(warning)}", err=True)
+    print_lines(*(f"lamplighter: {warning}" for warning in settings.warnings), err=True)
     return settings
 
 
@@ -111,9 +129,8 @@ class JsonParameter(click.ParamType["dict[str, Any]"]):
         except (ValueError, RecursionError):
             read = None
         if not isinstance(read, dict):
-            self.fail(
-                f"{value!r} is not a JSON object such as " + '\'{"env": "prod"}\'.', param, ctx
-            )
+            example = '\'{"env": "prod"}\'.'
+            self.fail(f"{value!r} is not a JSON object such as {example}", param, ctx)
         return read
 
 

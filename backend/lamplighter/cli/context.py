@@ -7,9 +7,9 @@ from typing import Any, Final
 import click
 
 from lamplighter import clock
-from lamplighter.cli.common import CliCommand, print_json, read
+from lamplighter.cli.common import JSON, CliCommand, print_answer, read
 from lamplighter.domain.memory.memory import GENERAL, Source
-from lamplighter.domain.text import escape_terminal, one_line, shorten
+from lamplighter.domain.text import one_line, shorten
 
 MAX_BELIEFS: Final = 20
 SESSIONS_SHOWN: Final = 5
@@ -31,55 +31,26 @@ MINUTE_CHARS: Final = len("2026-01-01T12:00")
     "against",
     help="Show the difference to `now` or to the prompt of session N.",
 )
-@click.option("--json", "as_json_", is_flag=True, help="Print JSON.")
-def context(
-    services: str | None,
-    budget: int | None,
-    without: str | None,
-    as_of: str | None,
-    against: str | None,
-    *,
-    as_json_: bool,
-) -> None:
+@JSON
+def context(*, as_json: bool, **options: Any) -> None:
     """Print the memories that the next prompt would include."""
-    preview = read(
-        "prompt.preview",
-        services=services,
-        budget=budget,
-        without=without,
-        as_of=as_of,
-        against=against,
-    )
-    if as_json_:
-        print_json(preview)
-    elif "diff" in preview:
-        _print(preview["diff"]["text"], otherwise="No difference.")
-    else:
-        _print(preview["text"], otherwise="The next prompt would include no memories.")
+    preview = read("prompt.preview", **options)
+    text = preview["diff"]["text"] if "diff" in preview else preview["text"]
+    print_answer(preview, text.splitlines(), as_json=as_json)
+    if not text and not as_json:
+        nothing = "The next prompt would include no memories."
+        click.echo("No difference." if "diff" in preview else nothing, err=True)
 
 
 @click.command(cls=CliCommand)
 @click.argument("topic")
 @click.option("--all", "whole", is_flag=True, help=f"Show all, not only the first {MAX_BELIEFS}.")
-@click.option("--json", "as_json_", is_flag=True, help="Print JSON.")
-def audit(topic: str, *, whole: bool, as_json_: bool) -> None:
+@JSON
+def audit(topic: str, *, whole: bool, as_json: bool) -> None:
     """Show the memories about a service or a word, and their evidence."""
     limit = None if whole else MAX_BELIEFS
     report = read("audit.audit_topic", topic=topic, limit=limit)
-    if as_json_:
-        print_json(report)
-        return
-    for line in _lines(report, now=clock.now()):
-        click.echo(escape_terminal(line))
-    if report["more"]:
-        click.echo(f"\n{report['more']:,} more: --all")
-
-
-def _print(text: str, *, otherwise: str) -> None:
-    for line in text.splitlines():
-        click.echo(escape_terminal(line))
-    if not text:
-        click.echo(otherwise, err=True)
+    print_answer(report, _lines(report, now=clock.now()), as_json=as_json)
 
 
 def _lines(report: dict[str, Any], *, now: datetime) -> Iterator[str]:
@@ -91,16 +62,18 @@ def _lines(report: dict[str, Any], *, now: datetime) -> Iterator[str]:
     for each in report["items"]:
         yield ""
         yield from _belief(each, now)
+    if report["more"]:
+        yield ""
+        yield f"{report['more']:,} more: --all"
 
 
 def _belief(each: dict[str, Any], now: datetime) -> Iterator[str]:
     memory = each["memory"]
     inactive = f"inactive ({memory['inactive_reason'] or 'no reason'})"
-    state = "active" if memory["active"] else inactive
-    where = f"{memory['service'] or GENERAL}/{memory['category']}"
+    state = f"{'active' if memory['active'] else inactive}, {memory['trust']}"
     pinned = ", pinned" if memory["pinned"] else ""
-    trust = f"{memory['trust']}{pinned}"
-    yield f"#{memory['id']}  {where}  {memory['confidence']:.2f}  {state}, {trust}"
+    where = f"{memory['service'] or GENERAL}/{memory['category']}"
+    yield f"#{memory['id']}  {where}  {memory['confidence']:.2f}  {state}{pinned}"
     yield f"    {one_line(memory['observation'])}"
     learned = f"{_day(memory['created_at'])} from {_source_of(memory)}, by {memory['source']}"
     yield _row("learned", learned)

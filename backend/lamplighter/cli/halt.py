@@ -1,12 +1,9 @@
 """`lamplighter halt`, `resume` and `notify test`."""
 
-import sys
-
 import click
 
-from lamplighter.cli.common import CliCommand, CliGroup, load_settings
+from lamplighter.cli.common import CliCommand, CliGroup, exit_with_error, load_settings, print_lines
 from lamplighter.domain.errors import EXIT_FAILED
-from lamplighter.domain.text import escape_terminal
 
 
 @click.command(cls=CliCommand)
@@ -15,7 +12,7 @@ def halt(reason: str) -> None:
     """Halt: stop all sessions and actions now, and start no new ones."""
     from lamplighter.serve.commands import halt as halt_commands
 
-    click.echo(escape_terminal(halt_commands.halt_all(load_settings(), reason)))
+    print_lines(halt_commands.halt_all(load_settings(), reason))
 
 
 @click.command(cls=CliCommand)
@@ -23,7 +20,7 @@ def resume() -> None:
     """Resume: end the halt, however it was started."""
     from lamplighter.serve.commands import halt as halt_commands
 
-    click.echo(escape_terminal(halt_commands.resume_all(load_settings())))
+    print_lines(halt_commands.resume_all(load_settings()))
 
 
 @click.group(cls=CliGroup)
@@ -37,9 +34,7 @@ def test() -> None:
     from lamplighter.serve.commands import notify as outbox
 
     notice = outbox.test(load_settings())
-    if notice.sent_at is not None:
-        click.echo("Test notification sent.")
-        return
-    words = notice.problem or "The test notification is not sent yet. The supervisor will retry."
-    click.echo(f"lamplighter: {escape_terminal(words)}", err=True)
-    sys.exit(EXIT_FAILED)
+    if notice.sent_at is None:
+        later = "The test notification is not sent yet. The supervisor will retry."
+        exit_with_error(notice.problem or later, status=EXIT_FAILED)
+    click.echo("Test notification sent.")

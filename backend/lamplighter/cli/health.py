@@ -1,11 +1,12 @@
 """`lamplighter health`: the health of the memory, for people and for schedules."""
 
 import sys
+from collections.abc import Iterator
 from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, CliCommand, load_settings, print_json
+from lamplighter.cli.common import JSON, CliCommand, load_settings, print_answer
 from lamplighter.domain.errors import EXIT_FAILED
 
 STATES: Final = {"ok": "ok", "warning": "WARN", "failing": "BAD", "unknown": "?"}
@@ -29,31 +30,28 @@ def health(*, last: bool, compare: bool, as_json: bool) -> None:
 
     if last and compare:
         raise click.UsageError("--last and --compare exclude each other.")
-    settings = load_settings()
-    report = command.read(settings) if last else command.measure(settings, compare=compare)
+    report = command.read(load_settings(), measure=not last, compare=compare)
     measured = report["measurement"]
-    if as_json:
-        print_json(report)
-    elif measured is None:
-        click.echo("The memory has not been measured yet.")
-    else:
-        _print_measurement(report)
+    print_answer(report, _lines(report), as_json=as_json)
     sys.exit(EXIT_FAILED if measured and measured["state"] == "failing" else 0)
 
 
-def _print_measurement(found: dict[str, Any]) -> None:
+def _lines(found: dict[str, Any]) -> Iterator[str]:
     measured, trend = found["measurement"], found["trend"]
+    if measured is None:
+        yield "The memory has not been measured yet."
+        return
     earlier = trend[-2]["values"] if len(trend) > 1 else {}
     for each in measured["findings"]:
-        click.echo(f"{STATES[each['state']]:<4} {each['words']} (goal: {each['goal']})")
+        yield f"{STATES[each['state']]:<4} {each['words']} (goal: {each['goal']})"
         if each["name"] in earlier:
-            click.echo(f"     {_change(each, earlier[each['name']], trend[-2]['at'])}")
+            yield f"     {_change(each, earlier[each['name']], trend[-2]['at'])}"
         if each["state"] != "ok" and each["action"]:
-            click.echo(f"     {ADVICE[each['action']]}")
+            yield f"     {ADVICE[each['action']]}"
     compared = measured["compared_at"]
     if compared != measured["at"]:
         when = "never" if compared is None else _minute(compared)
-        click.echo(f"Duplicates were last counted: {when}. Count them with --compare.")
+        yield f"Duplicates were last counted: {when}. Count them with --compare."
 
 
 def _change(each: dict[str, Any], before: float, at: str) -> str:

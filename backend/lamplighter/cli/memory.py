@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
@@ -11,7 +12,6 @@ import click
 from lamplighter.cli.common import (
     JSON,
     ROW_ID,
-    CliCommand,
     CliGroup,
     JsonParameter,
     Moment,
@@ -19,7 +19,8 @@ from lamplighter.cli.common import (
     Share,
     exit_with_error,
     load_settings,
-    print_json,
+    print_answer,
+    print_lines,
     read,
 )
 from lamplighter.domain.errors import EXIT_FAILED
@@ -38,22 +39,28 @@ from lamplighter.domain.memory.memory import (
     Source,
     Trust,
 )
-from lamplighter.domain.text import escape_terminal, one_line, shorten
+from lamplighter.domain.text import one_line, shorten
 
 if TYPE_CHECKING:
     from lamplighter.domain.relate import Lexicon
 
-
 LEAST_WIDTH: Final = 20
 WHERE_CHARS: Final = 16
+LINE_BYTES: Final = 1024 * 1024
 CHANGE_FIELDS: Final = tuple(name for name in EDITABLE_FIELDS if name != "observation")
 CATEGORIES: Final = OneOf(Category)
 KINDS: Final = OneOf(MemoryKind)
 SCOPES: Final = click.Choice(["project", "global"])
 SORTS: Final = ("confidence", "updated", "created", "service", "category", "state", "source")
+NUMBER: Final = click.argument("number", type=ROW_ID)
 
 
-@click.command(name="list", cls=CliCommand)
+@click.group(cls=CliGroup)
+def memory() -> None:
+    """List, add, change and compare memories."""
+
+
+@memory.command("list")
 @click.option("--q", help="Only memories that contain this text.")
 @click.option("--service", help="Only this service; `general`: no service.")
 @click.option("--category", type=CATEGORIES)
@@ -75,15 +82,12 @@ SORTS: Final = ("confidence", "updated", "created", "service", "category", "stat
 def list_(*, as_json: bool, **request: Any) -> None:
     """List memories, highest confidence first."""
     page = read("memories.list_memories", **request)
-    if as_json:
-        print_json(page)
-        return
-    for line in _table(page["items"]):
-        click.echo(line)
-    _print_rest(page, otherwise="No memories match.")
+    print_answer(page, _table(page["items"]), as_json=as_json)
+    if not as_json:
+        _print_rest(page, otherwise="No memories match.")
 
 
-@click.command(cls=CliCommand)
+@memory.command()
 @click.argument("words", nargs=-1, required=True, metavar="[CATEGORY] TEXT")
 @click.option("--category", type=CATEGORIES, help="The category, instead of the first word.")
 @click.option("--service", help="The service that the memory is about.")
@@ -116,8 +120,8 @@ def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **value:
     _print_memory(made, "Added", as_json=as_json)
 
 
-@click.command(cls=CliCommand)
-@click.argument("number", type=ROW_ID)
+@memory.command()
+@NUMBER
 @click.option("--text", help="The new text (- reads standard input).")
 @click.option("--confidence", type=Share())
 @click.option("--category", type=CATEGORIES)
@@ -148,8 +152,8 @@ def edit(
     _print_memory(changed, "Changed", as_json=as_json)
 
 
-@click.command(cls=CliCommand)
-@click.argument("number", type=ROW_ID)
+@memory.command()
+@NUMBER
 @JSON
 def confirm(number: int, *, as_json: bool) -> None:
     """Confirm that a memory is correct: prompts no longer label it as unverified."""
@@ -158,8 +162,8 @@ def confirm(number: int, *, as_json: bool) -> None:
     _print_memory(memories.confirm(load_settings(), number), "Confirmed", as_json=as_json)
 
 
-@click.command(cls=CliCommand)
-@click.argument("number", type=ROW_ID)
+@memory.command()
+@NUMBER
 @click.option("--soft", is_flag=True, help="Deactivate the memory instead.")
 @click.option("--permanently", is_flag=True, help="Skip the trash. This cannot be undone.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
@@ -171,21 +175,18 @@ def delete(number: int, *, soft: bool, permanently: bool, yes: bool) -> None:
     if soft and permanently:
         exit_with_error("--soft and --permanently exclude each other. Pass one of them.")
     settings = load_settings()
-    held = memories.get_memory(settings, number, trashed=permanently)
+    existing = memories.get_memory(settings, number, trashed=permanently)
+    way = " permanently" if permanently else ""
     if not yes:
-        click.echo(_line(serialize.memory(held), _width()))
-        way = " permanently" if permanently else ""
+        print_lines(_line(serialize.memory(existing), _width()))
         click.confirm(f"Delete memory {number}{way}?", abort=True, err=True)
     memories.delete(settings, number, soft=soft, permanently=permanently)
-    if permanently:
-        click.echo(f"Deleted memory {number} permanently.")
-    else:
-        again = f"To restore it: lamplighter memory restore {number}"
-        click.echo(f"Deleted memory {number}. {again}")
+    again = "" if permanently else f" To restore it: lamplighter memory restore {number}"
+    click.echo(f"Deleted memory {number}{way}.{again}")
 
 
-@click.command(cls=CliCommand)
-@click.argument("number", type=ROW_ID)
+@memory.command()
+@NUMBER
 @JSON
 def restore(number: int, *, as_json: bool) -> None:
     """Restore a memory from the trash, or make an inactive one active."""
@@ -194,60 +195,53 @@ def restore(number: int, *, as_json: bool) -> None:
     _print_memory(memories.restore(load_settings(), number), "Restored", as_json=as_json)
 
 
-@click.command(cls=CliCommand)
+@memory.command()
 @click.option("--q", default="", help="Only memories that contain this text.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @JSON
 def trash(q: str, limit: int, *, as_json: bool) -> None:
     """List deleted memories."""
-    page = read("trash.list_trash", q=q, limit=limit)
-    if as_json:
-        print_json(page)
-        return
-    for line in _table([each["memory"] for each in page["items"] if each["memory"] is not None]):
-        click.echo(line)
-    _print_rest(page, otherwise="The trash is empty." if not q else "No memories match.")
+    page = read("memories.list_trash", q=q, limit=limit)
+    rows = [each["memory"] for each in page["items"] if each["memory"] is not None]
+    print_answer(page, _table(rows), as_json=as_json)
+    if not as_json:
+        _print_rest(page, otherwise="The trash is empty." if not q else "No memories match.")
 
 
-@click.command(cls=CliCommand)
-@click.argument("number", type=ROW_ID)
+@memory.command()
+@NUMBER
 @JSON
 def show(number: int, *, as_json: bool) -> None:
     """Show a memory in full, and its page of the notebook."""
     row = read("memories.read_memory", memory_id=number)
-    if as_json:
-        print_json(row)
-        return
+    print_answer(row, _details(row), as_json=as_json)
+
+
+def _details(row: dict[str, Any]) -> Iterator[str]:
     state = "" if row["active"] else f"  {row['inactive_reason'] or 'inactive'}"
     about = f"{_where(row)}/{row['category']}  {row['confidence']:.2f}  {row['trust']}"
-    click.echo(escape_terminal(f"#{number}  {about}{state}"))
+    yield f"#{row['id']}  {about}{state}"
     for text in filter(None, (row["title"], *row["observation"].splitlines())):
-        click.echo(escape_terminal(f"    {text}"))
+        yield f"    {text}"
     if row["metadata"]:
-        metadata = json.dumps(row["metadata"], ensure_ascii=False)
-        click.echo(escape_terminal(f"    metadata {metadata}"))
+        yield f"    metadata {json.dumps(row['metadata'], ensure_ascii=False)}"
     if row["expires_at"]:
-        click.echo(escape_terminal(f"    expires {row['expires_at']}"))
+        yield f"    expires {row['expires_at']}"
     if row["page"]:
-        click.echo(escape_terminal(f"    on the page {row['page']}.md"))
+        yield f"    on the page {row['page']}.md"
 
 
-@click.command(cls=CliCommand)
-@click.argument("number", type=ROW_ID)
+@memory.command()
+@NUMBER
 @JSON
 def history(number: int, *, as_json: bool) -> None:
     """Show who changed a memory, when and why, newest first."""
-    found = read("history.list_changes", memory_id=number)
-    if as_json:
-        print_json(found)
-        return
-    for each in found["items"]:
-        for line in _step(each):
-            click.echo(escape_terminal(line))
+    found = read("memories.list_changes", memory_id=number)
+    print_answer(found, chain(*map(_step, found["items"])), as_json=as_json)
 
 
-@click.command(cls=CliCommand)
-@click.argument("number", type=ROW_ID)
+@memory.command()
+@NUMBER
 @click.option("--services", help="For a session about these services: a,b.")
 @click.option(
     "--budget", type=click.IntRange(0, 1_000_000), help="Override LAMPLIGHTER_MEMORY_BUDGET."
@@ -256,26 +250,23 @@ def history(number: int, *, as_json: bool) -> None:
 def why(number: int, *, services: str | None, budget: int | None, as_json: bool) -> None:
     """Show whether the next prompt includes a memory, why, and what would include it."""
     explanation = read("inclusion.explain", memory_id=number, services=services, budget=budget)
-    if as_json:
-        print_json(explanation)
-        return
+    print_answer(explanation, _reasons(explanation), as_json=as_json)
+
+
+def _reasons(explanation: dict[str, Any]) -> Iterator[str]:
     line, ways = explanation["line"], explanation["ways"]
-    state = "In" if line else "Not in"
-    click.echo(escape_terminal(f"{state} the next prompt: {explanation['words']}"))
+    yield f"{'In' if line else 'Not in'} the next prompt: {explanation['words']}"
     if line:
-        click.echo(escape_terminal(line))
+        yield line
     if ways:
-        click.echo("What would include it:" if len(ways) == 1 else "Any of these includes it:")
-    for way in ways:
-        click.echo(escape_terminal(f"  {way['words']}"))
+        yield "What would include it:" if len(ways) == 1 else "Any of these includes it:"
+    yield from (f"  {way['words']}" for way in ways)
 
 
 def _category(word: str) -> Category:
     if word.lower() not in set(Category):
-        known = ", ".join(Category)
-        exit_with_error(
-            f"{shorten(one_line(word), LEAST_WIDTH)} is not a category. Use one of {known}."
-        )
+        wrong = shorten(one_line(word), LEAST_WIDTH)
+        exit_with_error(f"{wrong} is not a category. Use one of {', '.join(Category)}.")
     return Category(word.lower())
 
 
@@ -286,10 +277,7 @@ def _text_argument(text: str) -> str:
 def _print_memory(memory: Memory, done: str, *, as_json: bool) -> None:
     from lamplighter.formats import serialize
 
-    if as_json:
-        print_json(serialize.memory(memory))
-    else:
-        click.echo(f"{done} memory {memory.id}.")
+    print_answer(serialize.memory(memory), [f"{done} memory {memory.id}."], as_json=as_json)
 
 
 def _print_rest(found: dict[str, Any], *, otherwise: str) -> None:
@@ -315,7 +303,7 @@ def _line(each: dict[str, Any], width: int) -> str:
     aside = "" if each["active"] else f"({each['inactive_reason'] or 'inactive'}) "
     head = f"{each['id']:>6}  {each['confidence']:.2f}  {category:<12}  {where:<{WHERE_CHARS}}  "
     words = one_line(f"{aside}{title}{each['observation']}")
-    return escape_terminal(head + shorten(words, max(LEAST_WIDTH, width - len(head))))
+    return head + shorten(words, max(LEAST_WIDTH, width - len(head)))
 
 
 def _where(each: dict[str, Any]) -> str:
@@ -351,17 +339,6 @@ def _value(value: Any) -> str:
     return f"{value:.2f}" if isinstance(value, float) else one_line(str(value or "none"))
 
 
-COMMANDS: Final = (list_, add, edit, confirm, delete, restore, trash, show, history, why)
-
-
-LINE_BYTES: Final = 1024 * 1024
-
-
-@click.group(cls=CliGroup)
-def memory() -> None:
-    """List, add, change and compare memories."""
-
-
 @memory.command()
 @click.argument("old", required=False)
 @click.argument("new", required=False)
@@ -393,12 +370,8 @@ def relate(
     if old is None or new is None:
         sys.exit(EXIT_FAILED if _each(sys.stdin.buffer, words) else 0)
     found = relating.relate(new, old, service=service, lexicon=words)
-    if as_json:
-        print_json(serialize.verdict(found))
-    else:
-        click.echo(
-            f"{found.label}{'' if found.sure else ' (not sure)'}: {escape_terminal(found.reason)}"
-        )
+    line = f"{found.label}{'' if found.sure else ' (not sure)'}: {found.reason}"
+    print_answer(serialize.verdict(found), [line], as_json=as_json)
 
 
 def _each(file: IO[bytes], words: "Lexicon") -> int:
@@ -428,20 +401,14 @@ def _answer(line: bytes, vocabulary: "Lexicon") -> dict[str, Any]:
 
     request: Any = None
     try:
-        request = json.loads(_decode(line))
+        request = json.loads(line.decode("utf-8-sig"))
         old, new, service = (_text(request, name) for name in ("old", "new", "service"))
     except (ValueError, RecursionError) as error:
         mark = request.get("id") if isinstance(request, dict) else None
-        return {"id": mark, "error": one_line(str(error))}
+        why = "not UTF-8" if isinstance(error, UnicodeDecodeError) else one_line(str(error))
+        return {"id": mark, "error": why}
     found = related(new or "", old or "", service=service, lexicon=vocabulary)
     return {"id": request.get("id"), **serialize.verdict(found)}
-
-
-def _decode(line: bytes) -> str:
-    try:
-        return line.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError("not UTF-8") from error
 
 
 def _text(payload: Any, name: str) -> str | None:
@@ -453,7 +420,3 @@ def _text(payload: Any, name: str) -> str | None:
     if name == "service" and value in (None, ""):
         return None
     raise ValueError(f"{name} is {'missing' if value is None else 'empty or not a string'}")
-
-
-for _command in COMMANDS:
-    memory.add_command(_command)

@@ -2,23 +2,15 @@
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import click
 
-from lamplighter.cli.common import (
-    JSON,
-    ROW_ID,
-    CliCommand,
-    CliGroup,
-    exit_with_error,
-    load_settings,
-    print_json,
-    read,
-)
+from lamplighter.cli import common
+from lamplighter.cli.common import JSON, ROW_ID, CliCommand, CliGroup, load_settings, print_answer
 from lamplighter.domain.errors import EXIT_FAILED
-from lamplighter.domain.text import escape_terminal
 
 
 @click.command(cls=CliCommand)
@@ -28,37 +20,32 @@ def reviews(*, as_json: bool) -> None:
     from lamplighter.serve.local import web_url
 
     settings = load_settings()
-    answer = read("reviews.list_open_reviews", settings)
-    items, total = answer["items"], answer["total"]
-    if as_json:
-        print_json(items)
-    for each in [] if as_json else items:
-        click.echo(_lines(each))
-    if total > len(items):
-        click.echo(f"{total - len(items):,} more open.", err=True)
-    if not as_json:
-        here = f"Review them at {web_url(settings)}/reviews"
-        if pages := answer["pages"]:
-            noun = "page" if pages == 1 else "pages"
-            click.echo(f"{pages:,} notebook {noun} to review: `lamplighter notebook list`.")
-        click.echo(here if items or pages else "No open reviews.")
+    answer = common.read("reviews.list_open_reviews", settings)
+    items, pages = answer["items"], answer["pages"]
+    to_read = common.count_noun(pages, "notebook page")
+    hints = [f"{to_read} to review: `lamplighter notebook list`."] if pages else []
+    here = f"Review them at {web_url(settings)}/reviews"
+    hints.append(here if items or pages else "No open reviews.")
+    print_answer(items, chain(*map(_lines, items), hints), as_json=as_json)
+    if answer["total"] > len(items):
+        click.echo(f"{answer['total'] - len(items):,} more open.", err=True)
 
 
-def _lines(each: dict[str, Any]) -> str:
+def _lines(each: dict[str, Any]) -> Iterator[str]:
     about = f"{each['service'] or 'general'}, {each['category']}"
-    why = f": {escape_terminal(each['reason'])}" if each["reason"] else ""
+    why = f": {each['reason']}" if each["reason"] else ""
+    yield f"Review {each['id']} ({each['kind']}; {about}; {each['created_at'][:16]}Z){why}"
     of_one = each["kind"] in ("verification", "file", "relationship")
-    sides = [f"    {side}  {_claim(each[side])}" for side in ("old", "new")[: 1 if of_one else 2]]
+    for side in ("old", "new")[: 1 if of_one else 2]:
+        yield f"    {side}  {_claim(each[side])}"
     if label := {"file": "file", "relationship": "graph"}.get(each["kind"]):
-        sides.append(f"    {label} {escape_terminal(' '.join(each['said'].split()))}")
-    head = f"Review {each['id']} ({each['kind']}; {about}; {each['created_at'][:16]}Z){why}"
-    return "\n".join([head, *sides])
+        yield f"    {label} {' '.join(each['said'].split())}"
 
 
 def _claim(memory: dict[str, Any] | None) -> str:
     if memory is None:
         return "(deleted)"
-    words = escape_terminal(" ".join(memory["observation"].split()))
+    words = " ".join(memory["observation"].split())
     return f"memory {memory['id']}, {memory['confidence']:.2f}: {words}"
 
 
@@ -74,31 +61,27 @@ def verify(ids: Sequence[int], *, dry_run: bool, as_json: bool) -> None:
     from lamplighter.serve.commands import verify as verification
 
     found = verification.verify(load_settings(), ids, dry_run=dry_run)
-    if as_json:
-        print_json(found)
-    else:
-        _print_results(found, listed=bool(ids))
+    print_answer(found, _result_lines(found, listed=bool(ids)), as_json=as_json)
     sys.exit(EXIT_FAILED if any(each["state"] == "failed" for each in found) else 0)
 
 
-def _print_results(results: Sequence[dict[str, Any]], *, listed: bool) -> None:
+def _result_lines(results: Sequence[dict[str, Any]], *, listed: bool) -> Iterator[str]:
     for each in results:
         if each["state"] == "untested" and not listed:
             continue
-        words = escape_terminal(" ".join(each["observation"].split()))
+        words = " ".join(each["observation"].split())
         why = f" ({each['skipped']})" if each["skipped"] else ""
-        click.echo(f"{each['state']:<8}  memory {each['memory_id']}: {words}{why}")
+        yield f"{each['state']:<8}  memory {each['memory_id']}: {words}{why}"
         for claim in each["evidence"]:
             source = f"{claim['source']}: " if claim["source"] else ""
-            line = f"    {claim['state']:<9}  {claim['claim']}: {source}{claim['detail']}"
-            click.echo(escape_terminal(line))
+            yield f"    {claim['state']:<9}  {claim['claim']}: {source}{claim['detail']}"
         for part in each["untested"] if each["evidence"] else ():
-            click.echo(escape_terminal(f"    not tested  {part}"))
+            yield f"    not tested  {part}"
         for number in each["reviews"]:
-            click.echo(f"    review {number} is open")
+            yield f"    review {number} is open"
     counts = Counter(each["state"] for each in results)
     states = ("passed", "failed", "partial", "untested")
-    click.echo(", ".join(f"{counts[state]:,} {state}" for state in states))
+    yield ", ".join(f"{counts[state]:,} {state}" for state in states)
 
 
 @click.group("memory-check", cls=CliGroup)
@@ -110,18 +93,10 @@ def memory_check() -> None:
 @click.argument("memory_id", type=ROW_ID)
 @click.option("--service", help="The service of a check in services.yaml.")
 @click.option("--check", help="The name of the check.")
-@click.option("--command", "line", help="A command that only reads; exit status 0 passes.")
+@click.option("--command", help="A command that only reads; exit status 0 passes.")
 @click.option("--every", default="1d", show_default=True, help="How often it runs, such as 6h.")
 @JSON
-def add(
-    memory_id: int,
-    service: str | None,
-    check: str | None,
-    line: str | None,
-    every: str,
-    *,
-    as_json: bool,
-) -> None:
+def add(memory_id: int, *, every: str, as_json: bool, **values: str | None) -> None:
     """Attach a check to a memory."""
     from lamplighter.config.readers import duration
     from lamplighter.serve.commands import verify as verification
@@ -129,14 +104,10 @@ def add(
     try:
         cadence = duration(every)
     except ValueError as error:
-        exit_with_error(f"--every: {every!r} {error}")
-    attached_check = verification.attach(
-        load_settings(), memory_id, service=service, check=check, command=line, cadence=cadence
-    )
-    if as_json:
-        print_json(attached_check)
-    else:
-        click.echo(f"Attached check {attached_check['id']} to memory {memory_id}.")
+        common.exit_with_error(f"--every: {every!r} {error}")
+    attached = verification.attach(load_settings(), memory_id, cadence=cadence, **values)
+    done = f"Attached check {attached['id']} to memory {memory_id}."
+    print_answer(attached, [done], as_json=as_json)
 
 
 @memory_check.command("list")
@@ -147,15 +118,13 @@ def list_checks(memory_id: int, *, as_json: bool) -> None:
     from lamplighter.serve.commands import verify as verification
 
     checks = verification.list_checks(load_settings(), memory_id)
-    if as_json:
-        print_json(checks)
-        return
-    for each in checks:
-        what = each["command"] or f"{each['service']}/{each['check']}"
-        line = f"{each['id']}  {each['state']:<8} {what}  {each['detail']}"
-        click.echo(escape_terminal(line.rstrip()))
-    if not checks:
-        click.echo("No checks are attached to this memory.")
+    lines = map(_check_line, checks) if checks else ["No checks are attached to this memory."]
+    print_answer(checks, lines, as_json=as_json)
+
+
+def _check_line(each: dict[str, Any]) -> str:
+    what = each["command"] or f"{each['service']}/{each['check']}"
+    return f"{each['id']}  {each['state']:<8} {what}  {each['detail']}".rstrip()
 
 
 @memory_check.command()

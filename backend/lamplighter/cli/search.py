@@ -55,8 +55,7 @@ def search(
     if as_json:
         print_json(results)
     else:
-        for line in _lines(answer, why=why):
-            click.echo(line)
+        click.echo("\n".join(_lines(answer, why=why)))
     sys.exit(0 if results["items"] else 1)
 
 

@@ -4,17 +4,23 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, CliCommand, load_settings, print_json
+from lamplighter.cli.common import (
+    JSON,
+    CliCommand,
+    count_noun,
+    load_settings,
+    print_answer,
+    print_lines,
+)
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNUSABLE
 from lamplighter.domain.memory.memory import OPERATIONS
-from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
-    from lamplighter.usecases.clients.imports import Fault, Importing
+    from lamplighter.usecases.clients.imports import Importing
 
 MAX_FAULTS: Final = 20
 EXPORT_FORMS: Final = ("lamplighter", "agentops", "engram")
@@ -57,8 +63,8 @@ def export(form: str, project: str | None, output: Path | None, directory: Path 
     to = None if output == Path("-") else output
     with _bar("Exporting") as step:
         done = transfer.write_export(settings, ExportFormat(form), to, project=project, step=step)
-    said = f"Exported {_count_noun(done.memories, 'memory', 'memories')}"
-    click.echo(f"{said} and {_count_noun(done.sessions, 'session', 'sessions')}.", err=True)
+    memories, sessions = _memories(done.memories), count_noun(done.sessions, "session")
+    click.echo(f"Exported {memories} and {sessions}.", err=True)
 
 
 def _export_directory(directory: Path, project: str | None) -> None:
@@ -78,20 +84,13 @@ def _export_directory(directory: Path, project: str | None) -> None:
     "--format", "kind", type=click.Choice(IMPORT_FORMS), default=IMPORT_FORMS[0], show_default=True
 )
 @click.option("--project", default=OPERATIONS, show_default=True, help="Default project.")
-@click.option("--sections", is_flag=True, help="Create one memory per section of a note.")
-@click.option("--dry-run", is_flag=True, help="Only count what would be imported.")
+@click.option(
+    "--sections", "by_section", is_flag=True, help="Create one memory per section of a note."
+)
+@click.option("--dry-run", "dry", is_flag=True, help="Only count what would be imported.")
 @click.option("--strict", is_flag=True, help="Import nothing if any item is invalid.")
 @JSON
-def import_(
-    path: str,
-    kind: str,
-    project: str,
-    *,
-    sections: bool,
-    dry_run: bool,
-    strict: bool,
-    as_json: bool,
-) -> None:
+def import_(kind: str, *, as_json: bool, strict: bool, **values: Any) -> None:
     """Import an export of Lamplighter, AgentOps or engram, or notes in Markdown.
 
     PATH is a file, a directory of notes, or - for standard input. A second import of the same
@@ -100,23 +99,18 @@ def import_(
     """
     from lamplighter.serve.commands import transfer
 
-    options = transfer.ImportOptions(
-        path=path,
-        kind=transfer.ImportFormat(kind),
-        project=project,
-        by_section=sections,
-        dry=dry_run,
-        strict=strict,
-    )
+    options = transfer.ImportOptions(kind=transfer.ImportFormat(kind), strict=strict, **values)
     settings = load_settings()
     with _bar("Importing") as step:
         done = transfer.import_file(settings, options, step=step)
     refused = strict and bool(done.faults)
-    if as_json:
-        print_json(_as_json(done, refused=refused))
-    else:
-        _print_faults(done.faults)
-        click.echo("Nothing was imported." if refused else _summary(done))
+    if not as_json:
+        faults = [f"{each.place}: {each.message}" for each in done.faults[:MAX_FAULTS]]
+        if len(done.faults) > MAX_FAULTS:
+            faults.append(f"{len(done.faults) - MAX_FAULTS:,} more errors.")
+        print_lines(*(f"lamplighter: {each}" for each in faults), err=True)
+    summary = "Nothing was imported." if refused else _summary(done)
+    print_answer(_as_json(done, refused=refused), [summary], as_json=as_json)
     if done.faults:
         sys.exit(EXIT_UNUSABLE if refused or not any(done.counts.values()) else EXIT_FAILED)
 
@@ -125,7 +119,7 @@ def _summary(done: "Importing") -> str:
     from lamplighter.usecases.clients.imports import ImportOutcome
 
     counts = done.counts
-    came = _count_noun(counts.get(ImportOutcome.CREATED, 0), "memory", "memories")
+    came = _memories(counts.get(ImportOutcome.CREATED, 0))
     rest = (
         (ImportOutcome.REVISED, "revised"),
         (ImportOutcome.UNCHANGED, "unchanged"),
@@ -133,7 +127,7 @@ def _summary(done: "Importing") -> str:
     )
     said = [f"{counts[became]:,} {word}" for became, word in rest if counts.get(became)]
     sessions = counts.get(ImportOutcome.SESSION, 0)
-    said += [_count_noun(sessions, "session", "sessions")] if sessions else []
+    said += [count_noun(sessions, "session")] if sessions else []
     more = f" ({', '.join(said)})" if said else ""
     return f"{'Would import' if done.dry else 'Imported'} {came}{more}."
 
@@ -150,13 +144,8 @@ def _as_json(done: "Importing", *, refused: bool) -> dict[str, object]:
     }
 
 
-def _print_faults(faults: "list[Fault]") -> None:
-    for each in faults[:MAX_FAULTS]:
-        click.echo(
-            f"lamplighter: {escape_terminal(each.place)}: {escape_terminal(each.message)}", err=True
-        )
-    if len(faults) > MAX_FAULTS:
-        click.echo(f"lamplighter: {len(faults) - MAX_FAULTS:,} more errors.", err=True)
+def _memories(count: int) -> str:
+    return count_noun(count, "memory", "memories")
 
 
 @contextmanager
@@ -172,7 +161,3 @@ def _bar(label: str) -> Iterator[Step]:
             bar.update(min(done, total) - bar.pos)
 
         yield step
-
-
-def _count_noun(count: int, one: str, more: str) -> str:
-    return f"{count:,} {one if count == 1 else more}"

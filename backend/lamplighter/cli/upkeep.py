@@ -2,20 +2,15 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from lamplighter.cli.common import (
-    JSON,
-    ROW_ID,
-    CliGroup,
-    exit_with_error,
-    load_settings,
-    print_json,
-)
+from lamplighter.cli import common
+from lamplighter.cli.common import JSON, ROW_ID, CliGroup, load_settings, print_answer
 from lamplighter.domain.text import escape_terminal, shorten
 
 if TYPE_CHECKING:
@@ -58,19 +53,19 @@ def organize(ctx: click.Context, *, dry_run: bool, as_json: bool) -> None:
     from lamplighter.serve.commands import organize as command
 
     report = command.organize(load_settings(), dry_run=dry_run, progress=_progress(as_json))
-    if as_json:
-        print_json(report)
-        return
-    _print_counts(report["counts"])
+    print_answer(report, _report_lines(report, dry_run=dry_run), as_json=as_json)
+
+
+def _report_lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
+    yield from _count_lines(report["counts"])
     if dry_run:
         for what, texts in report["examples"].items():
-            for text in texts:
-                click.echo(escape_terminal(f"  {what}: {shorten(text, _LINE_CHARS)}"))
-        click.echo("Nothing was changed.")
+            yield from (f"  {what}: {shorten(text, _LINE_CHARS)}" for text in texts)
+        yield "Nothing was changed."
     elif report["act_id"] is None:
-        click.echo("There was nothing to do.")
+        yield "There was nothing to do."
     else:
-        click.echo(f"Undo it with `lamplighter organize undo {report['id']}`.")
+        yield f"Undo it with `lamplighter organize undo {report['id']}`."
 
 
 @organize.command(name="runs")
@@ -81,19 +76,18 @@ def list_runs(limit: int, *, as_json: bool) -> None:
     from lamplighter.serve.commands import organize as command
 
     runs = command.list_runs(load_settings(), limit=limit)
-    if as_json:
-        print_json(runs)
-        return
-    for each in runs:
-        counts = each["counts"]
-        state = f"undone by act {each['undone_by']}" if each["undone_by"] else each["state"]
-        click.echo(
-            f"{each['id']:>4}  {each['started_at'][:16].replace('T', ' ')}  {each['trigger']:<10}"
-            f"  {counts.get('duplicates', 0):,} duplicates, {counts.get('compressed', 0):,}"
-            f" compressed, {counts.get('facts', 0):,} facts  {state}"
-        )
-    if not runs:
-        click.echo("The organizer has not run yet.")
+    lines = map(_run_line, runs) if runs else ["The organizer has not run yet."]
+    print_answer(runs, lines, as_json=as_json)
+
+
+def _run_line(each: dict[str, Any]) -> str:
+    counts = each["counts"]
+    state = f"undone by act {each['undone_by']}" if each["undone_by"] else each["state"]
+    return (
+        f"{each['id']:>4}  {each['started_at'][:16].replace('T', ' ')}  {each['trigger']:<10}"
+        f"  {counts.get('duplicates', 0):,} duplicates, {counts.get('compressed', 0):,}"
+        f" compressed, {counts.get('facts', 0):,} facts  {state}"
+    )
 
 
 @organize.command()
@@ -104,18 +98,17 @@ def show(number: int, *, as_json: bool) -> None:
     from lamplighter.serve.commands import organize as command
 
     run = command.show(load_settings(), number)
-    if as_json:
-        print_json(run)
-        return
-    _print_counts(run["counts"])
-    for each in run["replacements"]:
-        memory = each["memory"]
-        text = "deleted" if memory is None else memory["observation"]
-        origin = _ids(each["replaced"]) or (memory or {}).get("source_ref", "").partition(", ")[2]
-        head = f"{each['id']} {each['what'].replace('_', ' ')} {origin}"
-        click.echo(escape_terminal(f"{head}: {shorten(text, _LINE_CHARS)}"))
-    if run["undone_by"]:
-        click.echo(f"Undone by act {run['undone_by']}.")
+    undone = [f"Undone by act {run['undone_by']}."] if run["undone_by"] else []
+    lines = chain(_count_lines(run["counts"]), map(_replacement_line, run["replacements"]), undone)
+    print_answer(run, lines, as_json=as_json)
+
+
+def _replacement_line(each: dict[str, Any]) -> str:
+    memory = each["memory"]
+    text = "deleted" if memory is None else memory["observation"]
+    origin = _ids(each["replaced"]) or (memory or {}).get("source_ref", "").partition(", ")[2]
+    head = f"{each['id']} {each['what'].replace('_', ' ')} {origin}"
+    return f"{head}: {shorten(text, _LINE_CHARS)}"
 
 
 @organize.command()
@@ -128,20 +121,13 @@ def undo(number: int) -> None:
     click.echo(f"Run {number} was undone: {rows:,} memories are as before.")
 
 
-def _print_counts(counts: dict[str, int]) -> None:
-    click.echo(
-        f"Memories that are not distilled: {counts.get('raw', 0):,} before, "
-        f"{counts.get('raw_after', 0):,} after."
-    )
-    for name, words in COUNTS:
-        if counts.get(name):
-            click.echo(f"  {words}: {counts[name]:,}")
-    if counts.get("model_requests"):
-        dollars = counts.get("model_microdollars", 0) / 1_000_000
-        click.echo(
-            f"  Requests to the model: {counts['model_requests']:,}, "
-            f"{counts.get('model_tokens', 0):,} tokens, ${dollars:.4f}"
-        )
+def _count_lines(counts: dict[str, int]) -> Iterator[str]:
+    raw, raw_after = counts.get("raw", 0), counts.get("raw_after", 0)
+    yield f"Memories that are not distilled: {raw:,} before, {raw_after:,} after."
+    yield from (f"  {words}: {counts[name]:,}" for name, words in COUNTS if counts.get(name))
+    if requests := counts.get("model_requests"):
+        tokens, dollars = counts.get("model_tokens", 0), counts.get("model_microdollars", 0) / 1e6
+        yield f"  Requests to the model: {requests:,}, {tokens:,} tokens, ${dollars:.4f}"
 
 
 def _ids(numbers: list[int]) -> str:
@@ -193,9 +179,8 @@ def backfill(*, as_json: bool) -> None:
     from lamplighter.serve.semantic import finder, service
 
     settings = load_settings()
-    why_not = finder.why_not(settings)
-    if why_not:
-        exit_with_error(f"Semantic search is not available: {why_not}.")
+    if why_not := finder.why_not(settings):
+        common.exit_with_error(f"Semantic search is not available: {why_not}.")
     if as_json:
         done = service.backfill(settings, lambda _: None)
         _print_progress(state.describe(settings, done), as_json=True)

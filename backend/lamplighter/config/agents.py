@@ -5,7 +5,6 @@
 """
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -21,16 +20,14 @@ URL_CHARS: Final = 500
 TOKEN_CHARS: Final = 1_000
 
 
-def read_agents(
-    path: Path, text: str, values: Mapping[str, Any], wrong: list[InvalidField]
-) -> tuple[Agent, ...]:
-    """Return the agents of a file; errors are added to `wrong`, with their lines."""
-    sheet, tables = TomlSheet(path, text.splitlines(), wrong), values.get(TABLE, {})
+def read_agents(sheet: TomlSheet, values: Mapping[str, Any]) -> tuple[Agent, ...]:
+    """Return the agents of a file; errors are added to those of the sheet, with their lines."""
+    tables, place = values.get(TABLE, {}), f"{sheet.path}: {TABLE}"
     if not isinstance(tables, dict) or not all(isinstance(each, dict) for each in tables.values()):
-        wrong.append(InvalidField(f"{path}: {TABLE}", f"must be written as [{TABLE}.NAME]"))
+        sheet.wrong.append(InvalidField(place, f"must be written as [{TABLE}.NAME]"))
         return ()
     if len(tables) > MOST_AGENTS:
-        wrong.append(InvalidField(f"{path}: {TABLE}", f"contains more than {MOST_AGENTS:,} agents"))
+        sheet.wrong.append(InvalidField(place, f"contains more than {MOST_AGENTS:,} agents"))
         return ()
     read: dict[str, Agent] = {}
     for name, settings in tables.items():
@@ -59,7 +56,11 @@ def find_loops(
 
 def _agent(table: TomlTable, name: str) -> Agent:
     project = _project(table)
-    agent_name = _name(table, name)
+    try:
+        agent_name = validate_agent_name(name)
+    except Invalid as error:
+        table.refuse("", error.wrong[0].message)
+        agent_name = name
     table.keys.update(TABLES)
     read = Agent(
         name=agent_name,
@@ -76,14 +77,6 @@ def _agent(table: TomlTable, name: str) -> Agent:
     )
     table.end()
     return read
-
-
-def _name(table: TomlTable, name: str) -> str:
-    try:
-        return validate_agent_name(name)
-    except Invalid as error:
-        table.refuse("", error.wrong[0].message)
-        return name
 
 
 def _project(table: TomlTable) -> str:

@@ -1,7 +1,6 @@
 """The checks of a service in `services.yaml`: which keys each kind has."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import yaml
@@ -16,12 +15,6 @@ Keys = Mapping[str, tuple[str | tuple[str, ...], Read]]
 """By key of the file: the field, or fields, it fills and how its value is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class _CheckKind:
-    make: Callable[..., Check]
-    keys: Keys
-
-
 def read_checks(sheet: YamlSheet, node: yaml.Node, programs: Collection[str]) -> tuple[Check, ...]:
     """Return the checks of a service; commands run none but these programs."""
     nodes = sheet.list(node, "a list of checks")
@@ -33,13 +26,13 @@ def read_checks(sheet: YamlSheet, node: yaml.Node, programs: Collection[str]) ->
 
 def _check(sheet: YamlSheet, node: yaml.Node, programs: Collection[str]) -> Check | None:
     kinds = _kinds(node)
-    keys = _KINDS[kinds[0]].keys if len(kinds) == 1 else _ALL
+    make, keys = _KINDS[kinds[0]] if len(kinds) == 1 else (None, _ALL)
     nodes = sheet.mapping(node, "a check", tuple(keys))
-    if len(kinds) != 1:
+    if make is None:
         if isinstance(node, yaml.MappingNode):
             sheet.wrong(node, _not_one_kind(kinds))
         return None
-    check = _KINDS[kinds[0]].make(**_fields(sheet, keys, nodes))
+    check = make(**_fields(sheet, keys, nodes))
     _check_consistency(sheet, check, nodes, programs)
     return check
 
@@ -92,22 +85,6 @@ def _is_less(warn: DiskSpace, free: DiskSpace) -> bool:
     return any(one is not None and other is not None and one < other for one, other in pairs)
 
 
-def _name(sheet: YamlSheet, node: yaml.Node) -> str:
-    return values.read_name(sheet, node, "a check's name") or ""
-
-
-def _timeout(sheet: YamlSheet, node: yaml.Node) -> float:
-    return sheet.seconds(node, values.TIMEOUT_SECONDS)
-
-
-def _retries(sheet: YamlSheet, node: yaml.Node) -> int:
-    return sheet.number(node, values.RETRIES)
-
-
-def _interval(sheet: YamlSheet, node: yaml.Node) -> float:
-    return sheet.seconds(node, values.INTERVAL_SECONDS, "30s, 5m or 1h")
-
-
 def _push_times(sheet: YamlSheet, node: yaml.Node) -> object:
     # late import: most files have no push check, and every command loads this module
     from lamplighter.config.services_keys.times import push_times
@@ -115,80 +92,99 @@ def _push_times(sheet: YamlSheet, node: yaml.Node) -> object:
     return push_times(sheet, node)
 
 
+_NAME: Final[Keys] = {
+    "name": ("name", lambda sheet, node: values.read_name(sheet, node, "a check's name") or ""),
+}
 _SHARED: Final[Keys] = {
-    "name": ("name", _name),
-    "timeout": ("timeout", _timeout),
-    "retries": ("retries", _retries),
-    "interval": ("interval", _interval),
+    **_NAME,
+    "timeout": ("timeout", lambda sheet, node: sheet.seconds(node, values.TIMEOUT_SECONDS)),
+    "retries": ("retries", lambda sheet, node: sheet.number(node, values.RETRIES)),
+    "interval": (
+        "interval",
+        lambda sheet, node: sheet.seconds(node, values.INTERVAL_SECONDS, "30s, 5m or 1h"),
+    ),
 }
-_LATENCY: Final[Keys] = {"latency": ("latency_ms", values.milliseconds)}
-_HTTP: Final[Keys] = {
-    "http": ("url", values.url),
-    "method": ("method", values.method),
-    "status": ("statuses", values.statuses),
-    "body": ("body", values.pattern),
-    "json": ("json", values.json_query),
-    "redirects": ("redirects", YamlSheet.boolean),
-    "headers": ("headers", values.headers),
-    "verify_tls": ("verify_tls", YamlSheet.boolean),
+_TIMED: Final[Keys] = {"latency": ("latency_ms", values.milliseconds), **_SHARED}
+_ADDRESS: Final = ("host", "port"), values.host_and_port
+_KINDS: Final[Mapping[str, tuple[Callable[..., Check], Keys]]] = {
+    "http": (
+        rules.HttpCheck,
+        {
+            "http": ("url", values.url),
+            "method": ("method", values.method),
+            "status": ("statuses", values.statuses),
+            "body": ("body", values.pattern),
+            "json": ("json", values.json_query),
+            "redirects": ("redirects", YamlSheet.boolean),
+            "headers": ("headers", values.headers),
+            "verify_tls": ("verify_tls", YamlSheet.boolean),
+            **_TIMED,
+        },
+    ),
+    "tcp": (rules.TcpCheck, {"tcp": _ADDRESS, **_TIMED}),
+    "postgres": (rules.PostgresCheck, {"postgres": _ADDRESS, **_TIMED}),
+    "redis": (rules.RedisCheck, {"redis": _ADDRESS, **_TIMED}),
+    "ping": (rules.PingCheck, {"ping": ("host", values.ping_host), **_TIMED}),
+    "systemd": (rules.SystemdCheck, {"systemd": ("unit", values.unit), **_SHARED}),
+    "dns": (
+        rules.DnsCheck,
+        {
+            "dns": ("host", values.host),
+            "addresses": ("addresses", values.addresses),
+            "record": ("record", values.record),
+            "server": (("server", "server_port"), values.server),
+            **_TIMED,
+        },
+    ),
+    "tls": (
+        rules.TlsCheck,
+        {
+            "tls": _ADDRESS,
+            "expires": ("expires", values.expires),
+            "server_name": ("server_name", values.host),
+            "ca": ("ca", values.path),
+            "verify": ("verify", YamlSheet.boolean),
+            **_SHARED,
+        },
+    ),
+    "process": (
+        rules.ProcessCheck,
+        {
+            "process": ("process", values.program),
+            "command": ("command", values.pattern),
+            "count": ("counts", values.counts),
+            "memory": ("memory_bytes", values.size),
+            **_SHARED,
+        },
+    ),
+    "disk": (
+        rules.DiskCheck,
+        {
+            "disk": ("path", values.path),
+            "free": ("free", values.disk_space),
+            "warn": ("warn", values.disk_space),
+            **_SHARED,
+        },
+    ),
+    "command": (
+        rules.CommandCheck,
+        {
+            "command": ("argv", values.argv),
+            "exit": ("exits", values.exits),
+            "output": ("output", values.pattern),
+            "directory": ("directory", values.path),
+            **_SHARED,
+        },
+    ),
+    "docker": (
+        rules.DockerCheck,
+        {
+            "docker": ("container", values.container),
+            "socket": ("socket", values.path),
+            "restarts": ("restarts", values.restarts),
+            **_SHARED,
+        },
+    ),
+    "push": (rules.PushCheck, {"push": (("every", "cron", "zone", "grace"), _push_times), **_NAME}),
 }
-_TCP: Final[Keys] = {"tcp": (("host", "port"), values.host_and_port)}
-_POSTGRES: Final[Keys] = {"postgres": (("host", "port"), values.host_and_port)}
-_REDIS: Final[Keys] = {"redis": (("host", "port"), values.host_and_port)}
-_PING: Final[Keys] = {"ping": ("host", values.ping_host)}
-_SYSTEMD: Final[Keys] = {"systemd": ("unit", values.unit)}
-_DNS: Final[Keys] = {
-    "dns": ("host", values.host),
-    "addresses": ("addresses", values.addresses),
-    "record": ("record", values.record),
-    "server": (("server", "server_port"), values.server),
-}
-_TLS: Final[Keys] = {
-    "tls": (("host", "port"), values.host_and_port),
-    "expires": ("expires", values.expires),
-    "server_name": ("server_name", values.host),
-    "ca": ("ca", values.path),
-    "verify": ("verify", YamlSheet.boolean),
-}
-_PROCESS: Final[Keys] = {
-    "process": ("process", values.program),
-    "command": ("command", values.pattern),
-    "count": ("counts", values.counts),
-    "memory": ("memory_bytes", values.size),
-}
-_DISK: Final[Keys] = {
-    "disk": ("path", values.path),
-    "free": ("free", values.disk_space),
-    "warn": ("warn", values.disk_space),
-}
-_COMMAND: Final[Keys] = {
-    "command": ("argv", values.argv),
-    "exit": ("exits", values.exits),
-    "output": ("output", values.pattern),
-    "directory": ("directory", values.path),
-}
-_DOCKER: Final[Keys] = {
-    "docker": ("container", values.container),
-    "socket": ("socket", values.path),
-    "restarts": ("restarts", values.restarts),
-}
-_PUSH: Final[Keys] = {
-    "push": (("every", "cron", "zone", "grace"), _push_times),
-    "name": _SHARED["name"],
-}
-_KINDS: Final[Mapping[str, _CheckKind]] = {
-    "http": _CheckKind(rules.HttpCheck, {**_HTTP, **_LATENCY, **_SHARED}),
-    "tcp": _CheckKind(rules.TcpCheck, {**_TCP, **_LATENCY, **_SHARED}),
-    "postgres": _CheckKind(rules.PostgresCheck, {**_POSTGRES, **_LATENCY, **_SHARED}),
-    "redis": _CheckKind(rules.RedisCheck, {**_REDIS, **_LATENCY, **_SHARED}),
-    "ping": _CheckKind(rules.PingCheck, {**_PING, **_LATENCY, **_SHARED}),
-    "systemd": _CheckKind(rules.SystemdCheck, {**_SYSTEMD, **_SHARED}),
-    "dns": _CheckKind(rules.DnsCheck, {**_DNS, **_LATENCY, **_SHARED}),
-    "tls": _CheckKind(rules.TlsCheck, {**_TLS, **_SHARED}),
-    "process": _CheckKind(rules.ProcessCheck, {**_PROCESS, **_SHARED}),
-    "disk": _CheckKind(rules.DiskCheck, {**_DISK, **_SHARED}),
-    "command": _CheckKind(rules.CommandCheck, {**_COMMAND, **_SHARED}),
-    "docker": _CheckKind(rules.DockerCheck, {**_DOCKER, **_SHARED}),
-    "push": _CheckKind(rules.PushCheck, _PUSH),
-}
-_ALL: Final[Keys] = {key: rule for kind in _KINDS.values() for key, rule in kind.keys.items()}
+_ALL: Final[Keys] = {key: rule for _, keys in _KINDS.values() for key, rule in keys.items()}

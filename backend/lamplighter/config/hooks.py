@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import re2
-
-from lamplighter.config.readers import nearest_word
+from lamplighter.config.readers import nearest_word, re2_problem
 from lamplighter.domain.clients.tool_hooks import (
     FROM_ARGUMENTS,
     QUERY_CHARS,
@@ -34,25 +32,20 @@ MOST_RULES: Final = 1_000
 MAX_INJECTED: Final = 10
 SCOPES: Final = (PROJECT, GLOBAL)
 KNOWLEDGE: Final = tuple(each for each in Category if each not in OPERATIONAL)
-_QUIET: Final = re2.Options()
-_QUIET.log_errors = False
-
-
-def read_hooks(
-    path: Path, text: str, values: Mapping[str, Any], wrong: list[InvalidField]
-) -> Hooks:
-    """Return the rules of a file; errors are added to `wrong`, with their lines."""
-    return read_hook_table(TomlSheet(path, text.splitlines(), wrong), values)
 
 
 def read_hook_table(
-    sheet: "TomlSheet", values: Mapping[str, Any], *, below: tuple[str, ...] = (), project: str = ""
+    sheet: "TomlSheet",
+    values: Mapping[str, Any],
+    *,
+    below: tuple[str, ...] = (),
+    project: str = OPERATIONS,
 ) -> Hooks:
-    """Return the rules of a table; their default project is `project`."""
-    usual = project or OPERATIONS
+    """Return the rules of the file, or of a table; their default project is `project`."""
+    save, inject = (_read_tables(sheet, (*below, name), values) for name in TABLES)
     return Hooks(
-        save=tuple(_save_rule(rule, usual) for rule in _read_tables(sheet, (*below, SAVE), values)),
-        inject=tuple(_inject_rule(rule) for rule in _read_tables(sheet, (*below, INJECT), values)),
+        save=tuple(_save_rule(rule, project) for rule in save),
+        inject=tuple(map(_inject_rule, inject)),
     )
 
 
@@ -102,9 +95,8 @@ class TomlTable:
         line = self.sheet.line(self.table, self.number, key)
         place = f"{self.sheet.path}:{line}" if line else f"{self.sheet.path}"
         what = ".".join(self.table) + (f" {self.number}" if self.number else "")
-        self.sheet.wrong.append(
-            InvalidField(f"{place}: {what}" + (f", {key}" if key else ""), message)
-        )
+        where = f"{place}: {what}, {key}" if key else f"{place}: {what}"
+        self.sheet.wrong.append(InvalidField(where, message))
 
     def text(self, key: str, default: str = "") -> str:
         """Return a text."""
@@ -128,10 +120,7 @@ class TomlTable:
         if len(expression) > PATTERN_CHARS:
             self.refuse(key, f"is longer than {PATTERN_CHARS:,} characters")
             return ""
-        try:
-            re2.compile(expression, _QUIET)
-        except re2.error as error:
-            why = error.args[0].decode(errors="replace") if error.args else "not understood"
+        if why := re2_problem(expression):
             self.refuse(key, f"{expression!r} is not a pattern (RE2): {why}")
             return ""
         return expression
@@ -175,14 +164,13 @@ def _read_tables(
 ) -> list[TomlTable]:
     tables, name = values.get(table[-1], []), ".".join(table)
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
-        sheet.wrong.append(InvalidField(f"{sheet.path}: {name}", f"must be written as [[{name}]]"))
-        return []
-    if len(tables) > MOST_RULES:
-        sheet.wrong.append(
-            InvalidField(f"{sheet.path}: {name}", f"contains more than {MOST_RULES:,} rules")
-        )
-        return []
-    return [TomlTable(sheet, table, number, each) for number, each in enumerate(tables, 1)]
+        problem = f"must be written as [[{name}]]"
+    elif len(tables) > MOST_RULES:
+        problem = f"contains more than {MOST_RULES:,} rules"
+    else:
+        return [TomlTable(sheet, table, number, each) for number, each in enumerate(tables, 1)]
+    sheet.wrong.append(InvalidField(f"{sheet.path}: {name}", problem))
+    return []
 
 
 def _save_rule(rule: TomlTable, usual: str) -> SaveRule:

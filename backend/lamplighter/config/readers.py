@@ -61,6 +61,19 @@ _DATABASE: Final = re.compile(r"sqlite:///.|(postgresql(\+asyncpg)?|postgres)://
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": DAY_SECONDS, None: 1.0}
 
 
+def re2_problem(expression: str) -> str:
+    """Return why an expression is not a pattern in RE2; empty if it is one."""
+    import re2  # late import: most processes read no pattern
+
+    quiet = re2.Options()
+    quiet.log_errors = False
+    try:
+        re2.compile(expression, quiet)
+    except re2.error as error:
+        return error.args[0].decode(errors="replace") if error.args else "not understood"
+    return ""
+
+
 def parse_duration(text: str) -> float | None:
     """Return the seconds of a duration such as `90s`; None for another text."""
     found = _DURATION.fullmatch(text)

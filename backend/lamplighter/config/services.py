@@ -41,13 +41,9 @@ ACTIONS: Final = 20
 
 _ACTION_KEYS: Final = (
     *(kind.value for kind in ActionKind),
-    "name",
-    "directory",
-    "timeout",
-    "wait",
-    "approve",
-    "for",
+    *("name", "directory", "timeout", "wait", "approve", "for"),
 )
+COMMANDS: Final = 200
 
 _TOP: Final = ("services", "commands", "shell", "groups")
 _KEYS: Final = ("description", "depends_on", "checks", "actions", "approve")
@@ -94,7 +90,11 @@ def write_starter(path: Path, port: int) -> bool:
 
 def _services(sheet: YamlSheet, top: Mapping[str, yaml.Node]) -> dict[str, tuple[Service, Depends]]:
     programs = _programs(sheet, top["commands"]) if "commands" in top else frozenset()
-    declared = _groups(sheet, top)
+    declared = None
+    if "groups" in top:
+        from lamplighter.config.services_keys.groups import read_groups  # late import: as below
+
+        declared = read_groups(sheet, top["groups"])
     read: dict[str, tuple[Service, Depends]] = {}
     if (listed := top.get("services")) is None or describe_node(listed) == "nothing":
         return read
@@ -139,14 +139,6 @@ def _service(
         **_beside_checks(sheet, nodes, declared),
     )
     return service, tuple((other, at) for other, at in named if other)
-
-
-def _groups(sheet: YamlSheet, top: Mapping[str, yaml.Node]) -> "Groups | None":
-    if "groups" not in top:
-        return None
-    from lamplighter.config.services_keys.groups import read_groups  # late import: as below
-
-    return read_groups(sheet, top["groups"])
 
 
 def _beside_checks(
@@ -239,8 +231,12 @@ def _action(sheet: YamlSheet, node: yaml.Node, checks: Sequence[Check]) -> Actio
         kind=kinds[0],
         argv=values.argv(sheet, nodes[kinds[0]]),
         directory=values.path(sheet, nodes["directory"]) if "directory" in nodes else None,
-        timeout=_seconds(sheet, nodes["timeout"]) if "timeout" in nodes else ACTION_SECONDS,
-        wait=_seconds(sheet, nodes["wait"], LONGEST_WAIT) if "wait" in nodes else WAIT_SECONDS,
+        timeout=sheet.seconds(nodes["timeout"], ACTION_TIMEOUT_SECONDS, "60s or 5m")
+        if "timeout" in nodes
+        else ACTION_SECONDS,
+        wait=sheet.seconds(nodes["wait"], LONGEST_WAIT, "60s or 5m")
+        if "wait" in nodes
+        else WAIT_SECONDS,
         approve=values.approve(sheet, nodes["approve"]) if "approve" in nodes else None,
         repairs=_repairs(sheet, nodes["for"], checks) if "for" in nodes else (NO_ANSWER,),
     )
@@ -253,25 +249,14 @@ def _repairs(sheet: YamlSheet, node: yaml.Node, checks: Sequence[Check]) -> tupl
         sheet.wrong(node, f"for is empty; remove it for the default, {NO_ANSWER}")
     check_names = dict.fromkeys([NO_ANSWER, *(each.name for each in checks)])
     kinds = {each.kind for each in checks}
+    known = {*map(normalize_service_name, check_names), *kinds}
     names = [(sheet.string(each, "the name of a check"), each) for each in nodes]
     for name, at in names:
-        if name and normalize_service_name(name) not in {
-            *map(normalize_service_name, check_names),
-            *kinds,
-        }:
+        if name and normalize_service_name(name) not in known:
             hint = sheet.hint(name, [*check_names, *kinds])
             listed = ", ".join([*check_names, *sorted(kinds - {*check_names})])
             sheet.wrong(at, f"for: no check is named {name!r}{hint}. Choose from: {listed}")
     return tuple(normalize_service_name(name) for name, _ in names if name)
-
-
-def _seconds(
-    sheet: YamlSheet, node: yaml.Node, bounds: tuple[float, float] = ACTION_TIMEOUT_SECONDS
-) -> float:
-    return sheet.seconds(node, bounds, "60s or 5m")
-
-
-COMMANDS: Final = 200
 
 
 def _read_commands(sheet: YamlSheet, node: yaml.Node) -> "tuple[Pattern, ...]":

@@ -42,9 +42,13 @@ def read_settings(environ: Mapping[str, str] = os.environ, file: str | None = No
     values: dict[str, Any] = {}
     for each in setting_values:
         try:
-            values[each.setting.name] = _read_value(each)
+            if not is_utf8(each.text):
+                raise ValueError("is not valid UTF-8")
+            values[each.setting.name] = each.setting.read(each.text)
         except ValueError as error:
-            wrong.append(InvalidField(_written_name(each), f"{each.masked!r} {error}"))
+            names = {"environment": each.setting.variable, SPEC_BUDGET: SPEC_BUDGET}
+            name = names.get(each.source, each.setting.name)
+            wrong.append(InvalidField(name, f"{each.masked!r} {error}"))
     if tables.agents and not wrong:
         from lamplighter.config import agents
 
@@ -52,14 +56,12 @@ def read_settings(environ: Mapping[str, str] = os.environ, file: str | None = No
         wrong += agents.find_loops(tables.agents, *at)
     if wrong:
         raise Invalid(*wrong)
-    values |= {"agents": tables.agents, "hook_rules": tables.hooks}
-    return Settings(**_fill_defaults(values, home), values=setting_values, warnings=tuple(warnings))
+    values |= {"home": home, "agents": tables.agents, "hook_rules": tables.hooks}
+    if not values["database_url"]:
+        from urllib.parse import quote
 
-
-def _read_value(found: SettingValue) -> Any:
-    if not is_utf8(found.text):
-        raise ValueError("is not valid UTF-8")
-    return found.setting.read(found.text)
+        values["database_url"] = f"sqlite:///{quote(str(home / 'lamplighter.db'))}"
+    return Settings(**values, values=setting_values, warnings=tuple(warnings))
 
 
 def describe_settings(settings: Settings) -> list[dict[str, str]]:
@@ -75,20 +77,6 @@ def describe_settings(settings: Settings) -> list[dict[str, str]]:
     ]
 
 
-def _written_name(found: SettingValue) -> str:
-    names = {"environment": found.setting.variable, SPEC_BUDGET: SPEC_BUDGET}
-    return names.get(found.source, found.setting.name)
-
-
-def _fill_defaults(values: dict[str, Any], home: Path) -> dict[str, Any]:
-    values["home"] = home
-    if not values["database_url"]:
-        from urllib.parse import quote
-
-        values["database_url"] = f"sqlite:///{quote(str(home / 'lamplighter.db'))}"
-    return values
-
-
 def _find_home(environ: Mapping[str, str]) -> Path:
     given = environ.get(f"{PREFIX}HOME", "").strip()
     if given:
@@ -102,10 +90,9 @@ def _find_home(environ: Mapping[str, str]) -> Path:
 def _find_value(
     setting: Setting, environ: Mapping[str, str], values: Mapping[str, str], home: Path
 ) -> SettingValue:
-    if environ.get(setting.variable, "").strip() and not is_orchestrator_value(
-        environ[setting.variable]
-    ):
-        return SettingValue(setting, environ[setting.variable], "environment")
+    given = environ.get(setting.variable, "")
+    if given.strip() and not is_orchestrator_value(given):
+        return SettingValue(setting, given, "environment")
     if setting.name == "memory_budget" and SPEC_BUDGET in environ:
         return SettingValue(setting, environ[SPEC_BUDGET], SPEC_BUDGET)
     if setting.name in values:
@@ -140,16 +127,16 @@ def _read_file(
         read = tomllib.loads(text)
     except FileNotFoundError:
         return {}, FileTables()
-    except RecursionError:
-        wrong.append(InvalidField(str(path), "cannot be read: it is nested too deeply"))
-        return {}, FileTables()
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
+    except (OSError, ValueError, RecursionError) as error:
+        deep = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        why = error.strerror if isinstance(error, OSError) else deep
         wrong.append(InvalidField(str(path), f"cannot be read: {why}"))
         return {}, FileTables()
     known = [setting.name for setting in SETTINGS if setting.name != "home"]
     found = FileTables() if set(read) <= set(known) else _read_tables(path, text, read, wrong)
-    return {name: _as_text(value) for name, value in read.items() if name in known}, found
+    texts = {name: str(value) for name, value in read.items() if name in known}
+    flags = {name: "yes" if read[name] else "no" for name in texts if isinstance(read[name], bool)}
+    return texts | flags, found
 
 
 def _read_tables(
@@ -158,27 +145,17 @@ def _read_tables(
     """Return the tables of the file, and report disallowed contents."""
     from lamplighter.config import agents, hooks
 
-    setting_names = [setting.name for setting in SETTINGS if setting.name != "home"]
-    tables = (*hooks.TABLES, agents.TABLE)
-    file_tables = FileTables(
-        hooks.read_hooks(path, text, read, wrong), agents.read_agents(path, text, read, wrong)
-    )
+    sheet = hooks.TomlSheet(path, text.splitlines(), wrong)
+    tables = FileTables(hooks.read_hook_table(sheet, read), agents.read_agents(sheet, read))
+    known = [setting.name for setting in SETTINGS if setting.name != "home"]
+    known += [*hooks.TABLES, agents.TABLE]
     for name in read:
         if name == "home":
-            wrong.append(
-                InvalidField(
-                    f"{path}: {name}",
-                    f"can only be set by {PREFIX}HOME, because that directory contains this file",
-                )
-            )
-        elif name not in setting_names and name not in tables:
-            near = _hint(name, [*setting_names, *tables])
-            wrong.append(InvalidField(f"{path}: {name}", f"is not a setting{near}"))
-    return file_tables
-
-
-def _as_text(value: object) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+            why = f"can only be set by {PREFIX}HOME, because that directory contains this file"
+            wrong.append(InvalidField(f"{path}: {name}", why))
+        elif name not in known:
+            wrong.append(InvalidField(f"{path}: {name}", f"is not a setting{_hint(name, known)}"))
+    return tables
 
 
 def _unknown_variables(environ: Mapping[str, str]) -> tuple[list[InvalidField], list[str]]:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
-import re2
 import yaml
 
+from lamplighter.config.readers import re2_problem
 from lamplighter.config.sheet import YamlSheet, describe_node
 from lamplighter.domain.services import check as rules
 from lamplighter.domain.services.check import DNS_PORT, Check, DiskSpace, DnsRecord, HttpMethod
@@ -29,8 +29,6 @@ ARGUMENTS: Final = 100
 PATH_CHARACTERS: Final = 4000
 PROCESSES: Final = 99_999
 
-_QUIET: Final = re2.Options()
-_QUIET.log_errors = False
 _HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 _HOST: Final = re.compile(
@@ -131,12 +129,9 @@ def addresses(sheet: YamlSheet, node: yaml.Node) -> tuple[str, ...]:
 def record(sheet: YamlSheet, node: yaml.Node) -> DnsRecord:
     """Return the type of address record."""
     said = sheet.string(node, "A or AAAA")
-    for each in rules.RECORDS:
-        if said == each:
-            return each
-    if said is not None:
+    if said not in (None, *rules.RECORDS):
         sheet.wrong(node, f"a record is A or AAAA, not {said}")
-    return "A"
+    return "AAAA" if said == "AAAA" else "A"
 
 
 def milliseconds(sheet: YamlSheet, node: yaml.Node) -> int:
@@ -152,23 +147,19 @@ def expires(sheet: YamlSheet, node: yaml.Node) -> float:
 def method(sheet: YamlSheet, node: yaml.Node) -> HttpMethod:
     """Return a read-only HTTP method."""
     said = (sheet.string(node, "a method") or "GET").upper()
-    for each in rules.METHODS:
-        if said == each:
-            return each
-    sheet.wrong(node, f"a check's method is one of {', '.join(rules.METHODS)}, not {said}")
-    return "GET"
+    if said not in rules.METHODS:
+        sheet.wrong(node, f"a check's method is one of {', '.join(rules.METHODS)}, not {said}")
+    return next((each for each in rules.METHODS if each == said), "GET")
 
 
 def approve(sheet: YamlSheet, node: yaml.Node) -> ApprovalPolicy:
     """Return when an action needs approval."""
     choices = ", ".join(ApprovalPolicy)
     text = sheet.string(node, choices)
-    for each in ApprovalPolicy:
-        if text == each:
-            return each
-    if text is not None:
-        hint = sheet.hint(text, map(str, ApprovalPolicy))
-        sheet.wrong(node, f"approve is one of {choices}, not {text}{hint}")
+    if text is None or text in set(ApprovalPolicy):
+        return ApprovalPolicy(text or ApprovalPolicy.ALWAYS)
+    hint = sheet.hint(text, map(str, ApprovalPolicy))
+    sheet.wrong(node, f"approve is one of {choices}, not {text}{hint}")
     return ApprovalPolicy.ALWAYS
 
 
@@ -178,10 +169,7 @@ def pattern(sheet: YamlSheet, node: yaml.Node) -> str:
     if len(text) > PATTERN_CHARACTERS:
         sheet.wrong(node, f"the pattern is longer than {PATTERN_CHARACTERS} characters")
         return ""
-    try:
-        re2.compile(text, _QUIET)
-    except re2.error as error:
-        why = error.args[0].decode(errors="replace") if error.args else "not understood"
+    if why := re2_problem(text):
         sheet.wrong(node, f"not a pattern (RE2): {why}")
     return text
 
@@ -231,8 +219,7 @@ def headers(sheet: YamlSheet, node: yaml.Node) -> tuple[tuple[str, str], ...]:
 
 def size(sheet: YamlSheet, node: yaml.Node) -> int:
     """Return a number of bytes."""
-    said = _scalar_text(node)
-    if (read := _bytes(said)) is None:
+    if (read := _bytes(_scalar_text(node))) is None:
         sheet.wrong(node, f"found {describe_node(node)}, wanted a size such as 500MB or 2GiB")
     return read or 0
 
@@ -242,14 +229,13 @@ def disk_space(sheet: YamlSheet, node: yaml.Node) -> DiskSpace:
     text = _scalar_text(node)
     if (read := _bytes(text)) is not None:
         return DiskSpace(size=read)
-    percent = _PERCENT.fullmatch(text)
-    if not percent:
+    found = _PERCENT.fullmatch(text)
+    percent = float(found[1]) if found else 0.0
+    if not found:
         sheet.wrong(node, f"found {describe_node(node)}, wanted free space such as 5% or 2GB")
-    elif float(percent[1]) > 100:
+    elif percent > 100:
         sheet.wrong(node, f"{text} is more than 100%")
-    else:
-        return DiskSpace(percent=float(percent[1]))
-    return DiskSpace(percent=0.0)
+    return DiskSpace(percent=percent if percent <= 100 else 0.0)
 
 
 def program(sheet: YamlSheet, node: yaml.Node) -> str:

@@ -1,14 +1,14 @@
 """`lamplighter plan`, `apply` and `lint`: memory as code."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, CliCommand, load_settings, print_json
+from lamplighter.cli.common import JSON, CliCommand, count_noun, load_settings, print_answer
 from lamplighter.domain.errors import EXIT_FAILED
-from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
     from lamplighter.domain.directory.lint import LintFinding
@@ -19,6 +19,9 @@ PREFER: Final = click.option(
 )
 LINT_FORMATS: Final = ("text", "github", "json")
 VERBS: Final = {"create": "add", "change": "change", "remove": "remove"}
+MESSAGE: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+PROPERTY: Final = MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
+"""The characters that end a message or a property of an annotation of GitHub."""
 
 
 @click.command(cls=CliCommand)
@@ -52,33 +55,28 @@ def _run(directory: Path, prefer: str | None, *, dry_run: bool, as_json: bool) -
 
     side = None if prefer is None else Side(prefer)
     found = command.apply(load_settings(), directory, prefer=side, dry_run=dry_run)
-    if as_json:
-        print_json(found)
-    else:
-        _print(found, dry_run=dry_run)
+    print_answer(found, _lines(found, dry_run=dry_run), as_json=as_json)
     sys.exit(EXIT_FAILED if found["refused"] else 0)
 
 
-def _print(result: dict[str, Any], *, dry_run: bool) -> None:
+def _lines(result: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     for each in result["changes"]:
         fields = f" ({', '.join(each['fields'])})" if each["action"] == "change" else ""
-        click.echo(escape_terminal(f"{VERBS[each['action']]:<7} {each['path']}{fields}"))
+        yield f"{VERBS[each['action']]:<7} {each['path']}{fields}"
     for each in result["refused"]:
-        click.echo(escape_terminal(f"refused {each['path']}: {each['error']}"))
+        yield f"refused {each['path']}: {each['error']}"
     for each in result["effects"]:
-        click.echo(escape_terminal(f"Next prompt, {each['scope']}:"))
-        for line in each["text"].splitlines():
-            click.echo(escape_terminal(line))
+        yield f"Next prompt, {each['scope']}:"
+        yield from each["text"].splitlines()
     if not dry_run and any(each["review"] for each in result["refused"]):
-        click.echo("Decide on the Reviews page, or with --prefer.")
-    count = len(result["changes"])
-    noun = "change" if count == 1 else "changes"
+        yield "Decide on the Reviews page, or with --prefer."
+    changes = count_noun(len(result["changes"]), "change")
     if dry_run:
-        click.echo(f"{count:,} {noun} to apply. Nothing was changed.")
+        yield f"{changes} to apply. Nothing was changed."
     elif result["act"] is None:
-        click.echo("There was nothing to apply.")
+        yield "There was nothing to apply."
     else:
-        click.echo(f"Applied {count:,} {noun}.")
+        yield f"Applied {changes}."
 
 
 @click.command(cls=CliCommand)
@@ -97,26 +95,16 @@ def lint(directory: Path, form: str, *, strict: bool) -> None:
 
     report = command.check(load_settings(), directory)
     errors, warnings = (report.count(each) for each in (LintLevel.ERROR, LintLevel.WARNING))
-    if form == "json":
-        print_json(report.as_json())
-    else:
-        for finding, line in report.findings:
-            click.echo(_finding(finding, line, directory, form))
+    lines = [_finding(finding, line, directory, form) for finding, line in report.findings]
     if form == "text":
-        click.echo(f"Files: {report.files:,}. Errors: {errors:,}. Warnings: {warnings:,}.")
+        lines.append(f"Files: {report.files:,}. Errors: {errors:,}. Warnings: {warnings:,}.")
+    print_answer(report.as_json(), lines, as_json=form == "json")
     sys.exit(EXIT_FAILED if errors or (strict and warnings) else 0)
 
 
 def _finding(each: "LintFinding", line: int, directory: Path, form: str) -> str:
     if form == "text":
-        return escape_terminal(f"{each.path}:{line}: {each.level} [{each.rule}] {each.message}")
-    path = _property((directory / each.path).as_posix())
-    text = each.message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return escape_terminal(f"::{each.level} file={path},line={line},title={each.rule}::{text}")
-
-
-def _property(text: str) -> str:
-    """Return a value of an annotation, without its terminator."""
-    for character, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"), (":", "%3A"), (",", "%2C")):
-        text = text.replace(character, code)
-    return text
+        return f"{each.path}:{line}: {each.level} [{each.rule}] {each.message}"
+    path = (directory / each.path).as_posix().translate(PROPERTY)
+    text = each.message.translate(MESSAGE)
+    return f"::{each.level} file={path},line={line},title={each.rule}::{text}"

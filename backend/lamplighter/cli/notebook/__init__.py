@@ -1,17 +1,18 @@
 """`lamplighter notebook`: the Markdown pages of the memories."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from lamplighter.cli.common import JSON, CliGroup, load_settings, print_json
+from lamplighter.cli.common import JSON, CliGroup, count_noun, load_settings, print_answer
 from lamplighter.domain.notebook.place import INDEX
 from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
     from lamplighter.usecases.notebook.context import SyncResult
+    from lamplighter.usecases.notebook.decide import PageListing
 
 
 @click.group(cls=CliGroup)
@@ -27,31 +28,20 @@ def list_pages(query: str, *, as_json: bool) -> None:
     from lamplighter.serve.commands import notebook as commands
 
     pages = commands.list_pages(load_settings(), query)
-    if as_json:
-        print_json(
-            [
-                {
-                    "path": each.path,
-                    "memories": each.memories,
-                    "reasons": list(each.reasons),
-                    "excerpt": each.excerpt,
-                }
-                for each in pages
-            ]
-        )
-        return
+    names = ("path", "memories", "reasons", "excerpt")
+    report = [{name: getattr(each, name) for name in names} for each in pages]
+    nothing = "The notebook has no pages yet. Run `lamplighter notebook sync` to write them."
+    empty = "No page has all of these words." if query else nothing
+    print_answer(report, _page_lines(pages) if pages else [empty], as_json=as_json)
+
+
+def _page_lines(pages: "Sequence[PageListing]") -> Iterator[str]:
     for each in pages:
-        noun = "memory" if each.memories == 1 else "memories"
-        many = "index" if each.path == INDEX else f"{each.memories:,} {noun}"
-        click.echo(escape_terminal(f"{each.path}.md  {many}"))
+        memories = count_noun(each.memories, "memory", "memories")
+        yield f"{each.path}.md  {'index' if each.path == INDEX else memories}"
         if each.excerpt:
-            click.echo(escape_terminal(f"    {each.excerpt}"))
-        for reason in each.reasons:
-            click.echo(escape_terminal(f"    needs review: {reason}"))
-    if not pages and query:
-        click.echo("No page has all of these words.")
-    elif not pages:
-        click.echo("The notebook has no pages yet. Run `lamplighter notebook sync` to write them.")
+            yield f"    {each.excerpt}"
+        yield from (f"    needs review: {reason}" for reason in each.reasons)
 
 
 @notebook.command()
@@ -105,25 +95,23 @@ def _print_result(
     result: "SyncResult", reviews: Mapping[str, Sequence[str]], *, as_json: bool
 ) -> None:
     """Print what a run did and the pages to review, and end with status 1 if there are any."""
-    if as_json:
-        report = {
-            "edits": result.edits,
-            "act": result.act,
-            "written": result.written,
-            "removed": result.removed,
-            "for_review": {path: list(reasons) for path, reasons in reviews.items()},
-            "ignored": result.ignored,
-        }
-        print_json(report)
-        sys.exit(1 if reviews else 0)
-    edits = "1 edit" if result.edits == 1 else f"{result.edits:,} edits"
-    written = "1 page" if len(result.written) == 1 else f"{len(result.written):,} pages"
-    click.echo(f"Read {edits}; wrote {written}.")
-    for path, reason in result.ignored.items():
-        click.echo(escape_terminal(f"{path} is not read: {reason}."))
-    for path, reasons in reviews.items():
-        for reason in reasons:
-            click.echo(escape_terminal(f"{path}.md needs a review: {reason}"))
-    if reviews:
-        click.echo("Use `lamplighter notebook accept PAGE` or `lamplighter notebook discard PAGE`.")
+    report = {
+        "edits": result.edits,
+        "act": result.act,
+        "written": result.written,
+        "removed": result.removed,
+        "for_review": {path: list(reasons) for path, reasons in reviews.items()},
+        "ignored": result.ignored,
+    }
+    print_answer(report, _result_lines(result, reviews), as_json=as_json)
     sys.exit(1 if reviews else 0)
+
+
+def _result_lines(result: "SyncResult", reviews: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    edits, written = count_noun(result.edits, "edit"), count_noun(len(result.written), "page")
+    yield f"Read {edits}; wrote {written}."
+    yield from (f"{path} is not read: {reason}." for path, reason in result.ignored.items())
+    for path, reasons in reviews.items():
+        yield from (f"{path}.md needs a review: {reason}" for reason in reasons)
+    if reviews:
+        yield "Use `lamplighter notebook accept PAGE` or `lamplighter notebook discard PAGE`."

@@ -1,13 +1,14 @@
 """`lamplighter revoke`: revert what a session, an agent or a source taught."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, ROW_ID, CliCommand, load_settings, print_json
+from lamplighter.cli.common import JSON, ROW_ID, CliCommand, load_settings, print_answer
 from lamplighter.domain.memory.memory import Source
-from lamplighter.domain.text import escape_terminal, shorten
+from lamplighter.domain.text import shorten
 
 LINE_CHARS: Final = 100
 MAX_LINES: Final = 20
@@ -46,23 +47,17 @@ def revoke(
         return
     origin = choose_origin(session, agent, source)
     revocation = command.revoke(load_settings(), origin, dry_run=not yes)
-    if as_json:
-        print_json(revocation)
-        return
-    for line in _lines(revocation):
-        click.echo(escape_terminal(line))
+    lines = chain(_lines(revocation), [_conclusion(revocation, f"{origin}", yes=yes)])
+    print_answer(revocation, lines, as_json=as_json)
+
+
+def _conclusion(revocation: dict[str, Any], origin: str, *, yes: bool) -> str:
     if revocation["act"] is not None:
         undo_hint = f"Undo it with `lamplighter revoke --undo {revocation['act']}`."
-        click.echo(escape_terminal(f"Revoked {origin}. {undo_hint}"))
-    elif yes or not _changes(revocation):
-        click.echo(escape_terminal(f"There is nothing to revoke of {origin}."))
-    else:
-        click.echo("Nothing was changed. Use --yes to revoke.")
-
-
-def _changes(found: dict[str, Any]) -> int:
-    counts = found["counts"]
-    return int(counts["removed"] + counts["restored"] + counts["inherited"])
+        return f"Revoked {origin}. {undo_hint}"
+    if yes or not any(revocation["counts"][each] for each in ("removed", "restored", "inherited")):
+        return f"There is nothing to revoke of {origin}."
+    return "Nothing was changed. Use --yes to revoke."
 
 
 def _lines(revocation: dict[str, Any]) -> Iterator[str]:

@@ -1,13 +1,12 @@
 """`lamplighter checks`: the results of scheduled checks."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, CliCommand, print_json, read
+from lamplighter.cli.common import JSON, CliCommand, count_noun, print_answer, read
 from lamplighter.config.readers import duration
-from lamplighter.domain.text import escape_terminal
 
 ROWS: Final = 20
 
@@ -41,43 +40,23 @@ def describe_silence(silence: Mapping[str, Any]) -> str:
 )
 @click.option("--limit", type=click.IntRange(1, 5_000), default=ROWS, show_default=True)
 @JSON
-def checks(
-    service: str,
-    check: str | None,
-    seconds: float,
-    resolution: str | None,
-    limit: int,
-    *,
-    as_json: bool,
-) -> None:
+def checks(*, as_json: bool, **options: Any) -> None:
     """Show the results of a service's scheduled checks, the newest last."""
-    answer = read(
-        "services.read_series",
-        service=service,
-        check=check,
-        seconds=seconds,
-        resolution=resolution,
-        limit=limit,
-    )
-    if as_json:
-        print_json(answer)
-        return
+    answer = read("services.read_series", **options)
+    print_answer(answer, _lines(answer), as_json=as_json)
+
+
+def _lines(answer: dict[str, Any]) -> Iterator[str]:
     for each in answer["checks"]:
-        click.echo(escape_terminal(_head(each)))
-        for point in each["points"]:
-            click.echo(escape_terminal(f"  {_point(point)}"))
-        for span in each["aggregates"]:
-            click.echo(escape_terminal(f"  {_span(span)}"))
+        last = f", last checked {_time(each['checked_at'])}" if each["checked_at"] else ""
+        why = f": {each['detail']}" if each["detail"] else ""
+        yield f"{each['check']} ({each['kind']}) {each['state']}{last}{why}"
+        yield from (f"  {_point(point)}" for point in each["points"])
+        yield from (f"  {_span(span)}" for span in each["aggregates"])
     if not answer["checks"]:
         away = read("services.status")["supervisor"] == "away"
         reason = ". Start the supervisor to run the checks." if away else ": no check has ended."
-        click.echo(f"No results yet{reason}")
-
-
-def _head(each: dict[str, Any]) -> str:
-    last = f", last checked {_time(each['checked_at'])}" if each["checked_at"] else ""
-    why = f": {each['detail']}" if each["detail"] else ""
-    return f"{each['check']} ({each['kind']}) {each['state']}{last}{why}"
+        yield f"No results yet{reason}"
 
 
 def _point(point: dict[str, Any]) -> str:
@@ -93,15 +72,13 @@ def _point(point: dict[str, Any]) -> str:
 
 
 def _span(span: dict[str, Any]) -> str:
-    results = "result" if span["count"] == 1 else "results"
-    failures = "failure" if span["failures"] == 1 else "failures"
-    counts = f"{span['count']:,} {results}, {span['failures']:,} {failures}"
+    counts = f"{count_noun(span['count'], 'result')}, {count_noun(span['failures'], 'failure')}"
     if span["silent"]:
         counts += f", {span['silent']:,} in maintenance or paused"
-    if span["p50_ms"] is None:
-        return f"{_time(span['at'])}  {counts}"
-    times = f"p50 {span['p50_ms']:g} ms, p95 {span['p95_ms']:g} ms, max {span['max_ms']:g} ms"
-    return f"{_time(span['at'])}  {counts}, {times}"
+    if span["p50_ms"] is not None:
+        values = span["p50_ms"], span["p95_ms"], span["max_ms"]
+        counts += ", p50 {:g} ms, p95 {:g} ms, max {:g} ms".format(*values)
+    return f"{_time(span['at'])}  {counts}"
 
 
 def _time(stamp: str) -> str:

@@ -1,7 +1,7 @@
 """`lamplighter run`, `sessions` and `events`: run a session, and list sessions and events."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -11,7 +11,9 @@ from lamplighter.cli.common import (
     CliCommand,
     exit_with_error,
     load_settings,
+    print_answer,
     print_json,
+    print_lines,
     read,
 )
 from lamplighter.cli.services import parse_span
@@ -19,7 +21,7 @@ from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.limits import ENGINES
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.sessions.session import SessionPlan, Status, Trigger
-from lamplighter.domain.text import escape_terminal, shorten
+from lamplighter.domain.text import shorten
 
 SERVICE = click.option("--service", help="Only this service.")
 LIMIT = click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
@@ -62,29 +64,21 @@ def run(
     if names == ():
         exit_with_error("--services names no service")
     plan = SessionPlan(
-        tier=tier,
-        trigger=Trigger.MANUAL,
-        services=names,
-        prompt=prompt or "",
-        dry_run=dry_run,
+        tier=tier, trigger=Trigger.MANUAL, services=names, prompt=prompt or "", dry_run=dry_run
     )
-    ran = rounds.run_once(load_settings(), plan, engine=engine, report=_reporter(quiet=as_json))
+    ran = rounds.run_once(
+        load_settings(),
+        plan,
+        engine=engine,
+        report=lambda text: None if as_json else print_lines(*text.splitlines()),
+    )
     if as_json:
         print_json(serialize.session(ran.first))
     else:
         ended = ". ".join(filter(None, (ran.last.outcome or ran.last.status, ran.last.reason)))
-        click.echo(f"Session {ran.last.id}: {escape_terminal(ended)}", err=True)
+        print_lines(f"Session {ran.last.id}: {ended}", err=True)
     well = ran.last.status in (Status.COMPLETED, Status.ESCALATED) and not ran.person
     sys.exit(0 if well else EXIT_FAILED)
-
-
-def _reporter(*, quiet: bool) -> Callable[[str], None]:
-    def say(text: str) -> None:
-        if not quiet:
-            for line in text.splitlines():
-                click.echo(escape_terminal(line))
-
-    return say
 
 
 @click.command(cls=CliCommand)
@@ -97,10 +91,7 @@ def _reporter(*, quiet: bool) -> Callable[[str], None]:
 def sessions(*, as_json: bool, **options: Any) -> None:
     """List sessions with their outcomes, newest first."""
     found = read("activity.list_sessions", **options)
-    if as_json:
-        print_json(found["items"])
-        return
-    _print([_session(each) for each in found["items"]], found, "sessions")
+    _print_rows(found, "sessions", _session, as_json=as_json)
 
 
 @click.command(cls=CliCommand)
@@ -119,18 +110,19 @@ def sessions(*, as_json: bool, **options: Any) -> None:
 def events(*, as_json: bool, **options: Any) -> None:
     """List events, newest first."""
     found = read("activity.list_events", **options)
-    if as_json:
-        print_json(found["items"])
-        return
-    _print([_event(each) for each in found["items"]], found, "events")
+    _print_rows(found, "events", _event, as_json=as_json)
 
 
-def _print(lines: Sequence[str], found: Mapping[str, Any], what: str) -> None:
-    for line in lines:
-        click.echo(escape_terminal(line))
-    if not lines:
-        click.echo(f"No {what} found.")
-    if found["more"]:
+def _print_rows(
+    found: Mapping[str, Any],
+    what: str,
+    line: Callable[[Mapping[str, Any]], str],
+    *,
+    as_json: bool,
+) -> None:
+    items = found["items"]
+    print_answer(items, map(line, items) if items else [f"No {what} found."], as_json=as_json)
+    if found["more"] and not as_json:
         click.echo(f"Older {what} are not shown; see --limit.", err=True)
 
 

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, CliGroup, load_settings, print_json, read
+from lamplighter.cli.common import JSON, CliGroup, load_settings, print_answer, print_lines, read
 from lamplighter.cli.services import describe_problem, describe_silence, parse_span
 from lamplighter.domain.limits import UPTIME_DAYS
-from lamplighter.domain.text import escape_terminal, shorten
+from lamplighter.domain.text import shorten
 
 BODY_CHARS: Final = 200
 
@@ -29,16 +29,10 @@ def list_(group: str | None, tag: str | None, *, as_json: bool) -> None:
     """List the services with their states."""
     found = read("services.list_services", group=group, tag=tag)
     items, problems = found["items"], found["problems"]
-    for each in problems:
-        click.echo(escape_terminal(describe_problem(each)), err=True)
-    if as_json:
-        print_json(items)
-        return
+    print_lines(*map(describe_problem, problems), err=True)
     width = max((len(each["name"]) for each in items), default=0)
-    for each in items:
-        click.echo(escape_terminal(_line(each, width)))
-    if not items and not problems:
-        click.echo("No services match.")
+    nothing = [] if items or problems else ["No services match."]
+    print_answer(items, [_line(each, width) for each in items] or nothing, as_json=as_json)
 
 
 @services.command()
@@ -47,11 +41,7 @@ def list_(group: str | None, tag: str | None, *, as_json: bool) -> None:
 def show(service: str, *, as_json: bool) -> None:
     """Show a service: its status, uptime, latency, actions left, incidents and memories."""
     found = read("services.read_service", service=service)
-    if as_json:
-        print_json(found)
-        return
-    for line in (*_status_lines(found), *_history_lines(found)):
-        click.echo(escape_terminal(line))
+    print_answer(found, _lines(found), as_json=as_json)
 
 
 @services.command()
@@ -64,7 +54,7 @@ def pause(service: str, reason: str, seconds: float | None) -> None:
 
     found = commands.pause(load_settings(), service, reason, seconds=seconds)
     until = f" until {found.until:%Y-%m-%d %H:%M:%S} UTC" if found.until else ""
-    click.echo(f"Paused {escape_terminal(service)}{until}.")
+    print_lines(f"Paused {service}{until}.")
 
 
 @services.command()
@@ -75,7 +65,7 @@ def resume(service: str) -> None:
 
     left = commands.resume(load_settings(), service)
     more = " A maintenance window is still open." if left else ""
-    click.echo(f"Resumed {escape_terminal(service)}.{more}")
+    print_lines(f"Resumed {service}.{more}")
 
 
 @services.command("push-key")
@@ -90,10 +80,7 @@ def push_key(check: str, *, as_json: bool) -> None:
 
     service, _, name = check.partition("/")
     key, url = commands.create_push_key(load_settings(), service, name)
-    if as_json:
-        print_json({"key": key, "url": url})
-    else:
-        click.echo(url)
+    print_answer({"key": key, "url": url}, [url], as_json=as_json)
 
 
 @services.command()
@@ -104,21 +91,22 @@ def signals(check: str, limit: int, *, as_json: bool) -> None:
     """List the last signals of a push check with what the job sent, the newest first."""
     service, _, name = check.partition("/")
     items = read("services.list_signals", service=service, check=name, limit=limit)["items"]
-    if as_json:
-        print_json(items)
-        return
+    print_answer(items, _signal_lines(items), as_json=as_json)
+
+
+def _signal_lines(items: list[dict[str, Any]]) -> Iterator[str]:
     cut = False
     for each in items:
         status = "" if each["exit_status"] is None else f"  exit status {each['exit_status']}"
-        click.echo(f"{each['at'][:10]} {each['at'][11:19]}  {each['kind']:<7}{status}".rstrip())
+        yield f"{each['at'][:10]} {each['at'][11:19]}  {each['kind']:<7}{status}".rstrip()
         first, _, more = each["body"].strip().partition("\n")
         if first:
-            click.echo(escape_terminal(f"  {shorten(first, BODY_CHARS)}"))
+            yield f"  {shorten(first, BODY_CHARS)}"
         cut = cut or bool(more) or len(first) > BODY_CHARS
     if cut:
-        click.echo("Longer bodies are cut; --json prints them whole.")
+        yield "Longer bodies are cut; --json prints them whole."
     if not items:
-        click.echo("No signals yet. Create the URL with `lamplighter services push-key`.")
+        yield "No signals yet. Create the URL with `lamplighter services push-key`."
 
 
 def _line(each: Mapping[str, Any], width: int) -> str:
@@ -132,7 +120,7 @@ def _line(each: Mapping[str, Any], width: int) -> str:
     return f"{each['name']:<{width}}  {each['state']:<7}  {', '.join(filter(None, parts))}".rstrip()
 
 
-def _status_lines(service: Mapping[str, Any]) -> Iterator[str]:
+def _lines(service: Mapping[str, Any]) -> Iterator[str]:
     yield _line(service, 0)
     if service["depends_on"]:
         yield f"Depends on: {', '.join(service['depends_on'])}"
@@ -155,9 +143,6 @@ def _status_lines(service: Mapping[str, Any]) -> Iterator[str]:
         if names:
             left = max(0, each["limit"] - each["used"])
             yield f"Action {', '.join(names)}: {left} of {each['limit']} left"
-
-
-def _history_lines(service: Mapping[str, Any]) -> Iterator[str]:
     for each in service["incidents"]:
         how = (each["outcome"] or each["state"]).replace("_", " ")
         yield f"Incident {each['id']}: {each['title']} ({how}, began {each['started']})"

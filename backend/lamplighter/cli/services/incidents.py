@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import click
@@ -14,12 +14,12 @@ from lamplighter.cli.common import (
     CliGroup,
     exit_with_error,
     load_settings,
-    print_json,
+    print_answer,
     read,
 )
 from lamplighter.cli.services import describe_problem, describe_silence
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNKNOWN, Invalid
-from lamplighter.domain.text import escape_terminal, shorten
+from lamplighter.domain.text import shorten
 
 NUMBER = click.argument("number", metavar="ID", type=ROW_ID)
 OUTCOMES: Final = ("repaired_by_person", "recovered", "unresolved")
@@ -40,13 +40,8 @@ def incidents(
     if context.invoked_subcommand:
         return
     items = read("services.list_incidents", whole=whole, service=service, limit=limit)["items"]
-    if as_json:
-        print_json(items)
-        return
-    for each in items:
-        _echo_line(_line(each))
-    if not items:
-        click.echo("There are no incidents." if whole else "There are no open incidents.")
+    nothing = "There are no incidents." if whole else "There are no open incidents."
+    print_answer(items, map(_line, items) if items else [nothing], as_json=as_json)
 
 
 @incidents.command()
@@ -55,23 +50,24 @@ def incidents(
 def show(number: int, *, as_json: bool) -> None:
     """Show an incident with its timeline."""
     incident = read("services.get_incident", number=number)
-    if as_json:
-        print_json(incident)
-        return
-    _echo(f"Incident {incident['id']}, {_state(incident)}: {incident['title']}")
-    _echo(f"Services: {', '.join(incident['services'])}")
-    _echo(f"Severity: {incident['severity']}")
+    print_answer(incident, _incident_lines(incident), as_json=as_json)
+
+
+def _incident_lines(incident: Mapping[str, Any]) -> Iterator[str]:
+    yield f"Incident {incident['id']}, {_state(incident)}: {incident['title']}"
+    yield f"Services: {', '.join(incident['services'])}"
+    yield f"Severity: {incident['severity']}"
     if incident["note"]:
-        _echo(f"Note: {incident['note']}")
+        yield f"Note: {incident['note']}"
     for item in incident["timeline"]:
         where = f" {item['service']}" if item["service"] else ""
         words = _in_words(item["text"]) if item["kind"] == "state" else f"{item['text']}"
         text = " ".join(words.split())
-        _echo(f"  {item['at'][11:19]}  {item['kind'].replace('_', ' ')}{where}  {text}".rstrip())
+        yield f"  {item['at'][11:19]}  {item['kind'].replace('_', ' ')}{where}  {text}".rstrip()
     for each in incident["memories_learned"]:
-        _echo(f"  Learned: {each['text']} (memory {each['id']})")
+        yield f"  Learned: {each['text']} (memory {each['id']})"
     for each in incident["memories_changed"]:
-        _echo(f"  {each['change'].title()}: {each['text']} (memory {each['id']})")
+        yield f"  {each['change'].title()}: {each['text']} (memory {each['id']})"
 
 
 @incidents.command()
@@ -130,20 +126,20 @@ def separate(number: int) -> None:
 def replay(number: int, *, without: tuple[int, ...], today: bool, as_json: bool) -> None:
     """Replay the decisions on a past incident with other memories. Nothing is changed."""
     result = read("services.replay_incident", number=number, without=list(without), today=today)
-    if as_json:
-        print_json(result)
-        return
+    memories = "With the current memories" if today else "With the memories of that time"
+    left_out = f"Without memory {', '.join(map(str, without))}"
+    lines = _replay_lines(result, memories, left_out)
+    print_answer(result, lines, as_json=as_json)
+
+
+def _replay_lines(result: Mapping[str, Any], memories: str, left_out: str) -> Iterator[str]:
     incident = result["incident"]
-    _echo(f"Incident {incident['id']}, {_state(incident)}: {incident['title']}")
-    memories = "current memories" if today else "memories of that time"
-    _echo(f"With the {memories}: {_decision(result['decision'])}")
-    for line in _refusals(result["decision"]):
-        _echo(line)
-    if result["without"]:
-        left = ", ".join(f"{each}" for each in without)
-        _echo(f"Without memory {left}: {_decision(result['without'])}")
-        for line in _refusals(result["without"]):
-            _echo(line)
+    yield f"Incident {incident['id']}, {_state(incident)}: {incident['title']}"
+    for head, found in ((memories, result["decision"]), (left_out, result["without"])):
+        if found:
+            yield f"{head}: {_decision(found)}"
+            for each in found["refused"]:
+                yield f"  Refused: {each['action']}. {_source(each)}"
 
 
 def _decision(found: Mapping[str, Any]) -> str:
@@ -153,10 +149,6 @@ def _decision(found: Mapping[str, Any]) -> str:
     if found["begins"] == "person":
         return "a person is notified at once: no declared action is known to help."
     return "tier 1 begins an investigation."
-
-
-def _refusals(found: Mapping[str, Any]) -> list[str]:
-    return [f"  Refused: {each['action']}. {_source(each)}" for each in found["refused"]]
 
 
 def _source(each: Mapping[str, Any]) -> str:
@@ -174,10 +166,7 @@ def status(*, as_json: bool) -> None:
     """
     found = read("services.status")
     code = _exit_status(found)
-    if as_json:
-        print_json(found)
-    else:
-        _print_status(found, code)
+    print_answer(found, _status_lines(found, code), as_json=as_json)
     sys.exit(code)
 
 
@@ -189,28 +178,27 @@ def _exit_status(found: Mapping[str, Any]) -> int:
     return EXIT_UNKNOWN if "unknown" in states else 0
 
 
-def _print_status(summary: Mapping[str, Any], code: int) -> None:
+def _status_lines(summary: Mapping[str, Any], code: int) -> Iterator[str]:
     services = sorted(summary["services"], key=lambda each: STATES.index(each["state"]))
     if code != EXIT_FAILED:
         some = "1 service" if len(services) == 1 else f"{len(services)} services"
         unknown = sum(each["state"] == "unknown" and not each["silence"] for each in services)
         unchecked = f", {unknown} not checked yet" if unknown else ""
-        click.echo(f"{some}{unchecked}; no open incident, nothing needs you.")
-    for each in summary["incidents"]:
-        _echo_line(_line(each))
+        yield f"{some}{unchecked}; no open incident, nothing needs you."
+    yield from map(_line, summary["incidents"])
     for each in summary["people"]:
-        _echo_line(f"Needs you: {each['service']}: {each['reason']}")
+        yield _cut(f"Needs you: {each['service']}: {each['reason']}")
     used = "; its last valid version is used" if services else ""
     for each in summary["problems"]:
-        _echo(f"Needs you: {describe_problem(each)}{used}")
+        yield f"Needs you: {describe_problem(each)}{used}"
     if summary["approvals"]:
-        click.echo(f"Approvals waiting: {summary['approvals']} (lamplighter approvals)")
+        yield f"Approvals waiting: {summary['approvals']} (lamplighter approvals)"
     for each in services:
         checked = f"checked {each['checked']}" if each["checked"] else "not checked yet"
         silence = f"  {describe_silence(each['silence'])}" if each["silence"] else ""
-        _echo(f"  {each['service']:<24} {each['state']:<8} {checked}{silence}")
+        yield f"  {each['service']:<24} {each['state']:<8} {checked}{silence}"
     if summary["supervisor"] == "away":
-        click.echo("The supervisor is not running: nothing is checked.")
+        yield "The supervisor is not running: nothing is checked."
 
 
 def _change(number: int, **values: Any) -> None:
@@ -222,7 +210,7 @@ def _change(number: int, **values: Any) -> None:
 
 
 def _line(each: Mapping[str, Any]) -> str:
-    return f"{each['id']:>5}  {each['started']:<20}  {_state(each):<22}  {each['title']}"
+    return _cut(f"{each['id']:>5}  {each['started']:<20}  {_state(each):<22}  {each['title']}")
 
 
 def _state(each: Mapping[str, Any]) -> str:
@@ -233,14 +221,10 @@ def _in_words(state: str) -> str:
     return "needs a person" if state == "needs_person" else state.replace("_", " ")
 
 
-def _echo(text: str) -> None:
-    click.echo(escape_terminal(text))
-
-
-def _echo_line(text: str) -> None:
-    """Print one line, cut to the width of the terminal."""
+def _cut(text: str) -> str:
+    """Return one line, cut to the width of the terminal."""
     try:
         width = os.get_terminal_size().columns or LINE_CHARS
     except OSError:
         width = LINE_CHARS
-    _echo(shorten(text.replace("\n", " "), width))
+    return shorten(text.replace("\n", " "), width)

@@ -7,19 +7,19 @@ import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import asyncpg
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.store.database import display_address
 from lamplighter.repository.store.postgres import connected
 from lamplighter.repository.store.tables import complete_metadata
 from lamplighter.repository.upkeep.copies import CopyContents, DamagedCopy
-from lamplighter.repository.upkeep.migrate import MigrationSteps, newest_revision, steps_to
+from lamplighter.repository.upkeep.migrate import newest_revision, steps_to
 from lamplighter.repository.upkeep.migrate_postgres import migration
 
 UNTIMED: Final = {
@@ -70,12 +70,22 @@ IN_USE: Final = (
 class PostgresCopier:
     """Copies a PostgreSQL database by COPY, within one read-only transaction."""
 
+    kind = "postgresql"
+
     def __init__(self, url: str) -> None:
         self._url = url
 
     def copy(self, directory: Path) -> CopyContents:
         """Copy the database into a directory."""
-        return asyncio.run(self._copy(directory))
+
+        async def copy() -> CopyContents:
+            async with (
+                connected(self._url, **UNTIMED) as connection,
+                connection.transaction(isolation="repeatable_read", readonly=True),
+            ):
+                return await _dump(connection, directory)
+
+        return asyncio.run(copy())
 
     def prove(self, directory: Path, copied: CopyContents) -> None:
         """Restore a copy temporarily and compare it with the copied content; raises DamagedCopy.
@@ -84,44 +94,36 @@ class PostgresCopier:
         """
         asyncio.run(self._prove(directory, copied))
 
-    async def _copy(self, directory: Path) -> CopyContents:
-        async with (
-            connected(self._url, **UNTIMED) as connection,
-            connection.transaction(isolation="repeatable_read", readonly=True),
-        ):
-            return await _dump(connection, directory)
-
     async def _prove(self, directory: Path, copied: CopyContents) -> None:
         with tempfile.TemporaryDirectory(dir=directory.parent) as scratch:
-            async with _transaction(self._url, undo=True) as work:
-                await work.run(f"CREATE SCHEMA {_TRIAL}", f"SET LOCAL search_path TO {_TRIAL}")
-                await work.steps(steps_to(copied.revision))
-                await _load(work.raw, directory)
-                again = await _dump(work.raw, Path(scratch))
-                await work.steps(steps_to(newest_revision()))
+            async with _transaction(self._url, undo=True) as (connection, raw):
+                await raw.execute(f"CREATE SCHEMA {_TRIAL}; SET LOCAL search_path TO {_TRIAL}")
+                await connection.run_sync(steps_to(copied.revision))
+                await _load(raw, directory)
+                again = await _dump(raw, Path(scratch))
+                await connection.run_sync(steps_to(newest_revision()))
             if again != copied or _hashes(Path(scratch)) != _hashes(directory):
                 raise DamagedCopy("the restored database does not contain the copied rows")
+
+    def last_session(self) -> int:
+        """Return the highest session ID of the database; 0 if it has no tables yet."""
+        there = asyncio.run(_fetch_value(self._url, "SELECT to_regclass('sessions')"))
+        return int(asyncio.run(_fetch_value(self._url, _LAST))) if there else 0
 
 
 def used_by_others(url: str) -> int:
     """Return the number of connections of Lamplighter to the database."""
-    return asyncio.run(_used_by_others(url))
+
+    async def count() -> int:
+        async with connected(url) as connection:
+            return await _count_others(connection)
+
+    return asyncio.run(count())
 
 
 def note_of(url: str) -> str:
     """Return the note that the last restore left in the database."""
     return str(asyncio.run(_fetch_value(url, _NOTE)) or "")
-
-
-def last_session(url: str) -> int:
-    """Return the highest session ID of a database; 0 if it has no tables yet."""
-    there = asyncio.run(_fetch_value(url, "SELECT to_regclass('sessions')"))
-    return int(asyncio.run(_fetch_value(url, _LAST))) if there else 0
-
-
-async def _used_by_others(url: str) -> int:
-    async with connected(url) as connection:
-        return await _count_others(connection)
 
 
 async def _count_others(connection: asyncpg.Connection) -> int:
@@ -151,38 +153,24 @@ def replace(url: str, directory: Path, revision: str, note: str) -> None:
 
 async def _replace(url: str, directory: Path, revision: str, note: str) -> None:
     listed = json.loads((directory / LIST).read_text())
-    names = {*listed, *complete_metadata().tables, "alembic_version"}
-    gone = ", ".join(f'"{name}"' for name in sorted(names))
-    async with _transaction(url) as work:
-        if await _count_others(work.raw):
+    names = sorted({*listed, *complete_metadata().tables, "alembic_version"})
+    async with _transaction(url) as (connection, raw):
+        if await _count_others(raw):
             raise Unavailable(IN_USE.format(display_address(url)))
-        await work.run(f"DROP TABLE IF EXISTS {gone} CASCADE")
-        await work.steps(steps_to(revision))
-        await _load(work.raw, directory)
-        await work.steps(steps_to(newest_revision()))
-        await work.run(f"COMMENT ON TABLE alembic_version IS '{note}'")
-
-
-@dataclass(frozen=True, slots=True)
-class _CopyTransaction:
-    """One transaction, for both migrations and COPY."""
-
-    connection: Any
-    raw: asyncpg.Connection
-
-    async def run(self, *statements: str) -> None:
-        for statement in statements:
-            await self.raw.execute(statement)
-
-    async def steps(self, steps: MigrationSteps) -> None:
-        await self.connection.run_sync(steps)
+        await raw.execute(f"DROP TABLE IF EXISTS {_quoted(names)} CASCADE")
+        await connection.run_sync(steps_to(revision))
+        await _load(raw, directory)
+        await connection.run_sync(steps_to(newest_revision()))
+        await raw.execute(f"COMMENT ON TABLE alembic_version IS '{note}'")
 
 
 @asynccontextmanager
-async def _transaction(url: str, *, undo: bool = False) -> AsyncIterator[_CopyTransaction]:
+async def _transaction(
+    url: str, *, undo: bool = False
+) -> AsyncIterator[tuple[AsyncConnection, asyncpg.Connection]]:
+    """Begin one transaction, for both migrations and COPY."""
     async with migration(url, undo=undo, **UNTIMED) as connection:
-        raw = (await connection.get_raw_connection()).driver_connection
-        yield _CopyTransaction(connection, raw)
+        yield connection, (await connection.get_raw_connection()).driver_connection
 
 
 async def _dump(connection: asyncpg.Connection, directory: Path) -> CopyContents:
@@ -198,7 +186,7 @@ async def _dump(connection: asyncpg.Connection, directory: Path) -> CopyContents
         listed[name], rows[name] = columns, int(status.rpartition(" ")[2])
     (directory / LIST).write_text(json.dumps(listed, indent=1))
     return CopyContents(
-        kind="postgresql",
+        kind=PostgresCopier.kind,
         revision=str(await connection.fetchval(_REVISION)),
         tables=rows,
         last_session=await connection.fetchval(_LAST),

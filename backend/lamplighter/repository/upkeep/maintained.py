@@ -242,28 +242,31 @@ def _fill_periods(values: dict[str, str]) -> str:
     return _FILL.format(columns=columns, **_was(values, ""))
 
 
-def _was_in_sqlite(name: str) -> str:
-    value = f"json_extract({{row}}\"before\", '$.{name}')"
-    if name != "service":  # a service may be NULL, also in an entry
-        return f"coalesce({value}, {name})"
-    missing = f"json_type({{row}}\"before\", '$.{name}') IS NULL"
-    return f"CASE WHEN {missing} THEN {name} ELSE {value} END"
+def _previous(name: str, value: str, missing: str) -> str:
+    """Return the previous value of a column; a service may be NULL, also in an entry."""
+    if name == "service":
+        return f"CASE WHEN {missing} THEN {name} ELSE {value} END"
+    return f"coalesce({value}, {name})"
 
 
 _CASTS: Final = {"active": "::boolean::integer", "confidence": "::double precision"}
-
-
-def _was_in_postgres(name: str) -> str:
-    value = f"({{row}}\"before\"::jsonb ->> '{name}'){_CASTS.get(name, '')}"
-    if name != "service":
-        return f"coalesce({value}, {name})"
-    missing = f"{{row}}\"before\"::jsonb -> '{name}' IS NULL"
-    return f"CASE WHEN {missing} THEN {name} ELSE {value} END"
-
-
 _REBUILT: Final = (*_VALUES, "title", "observation")
-_WAS_IN_SQLITE: Final = {name: _was_in_sqlite(name) for name in _REBUILT}
-_WAS_IN_POSTGRES: Final = {name: _was_in_postgres(name) for name in _REBUILT}
+_WAS_IN_SQLITE: Final = {
+    name: _previous(
+        name,
+        f"json_extract({{row}}\"before\", '$.{name}')",
+        f"json_type({{row}}\"before\", '$.{name}') IS NULL",
+    )
+    for name in _REBUILT
+}
+_WAS_IN_POSTGRES: Final = {
+    name: _previous(
+        name,
+        f"({{row}}\"before\"::jsonb ->> '{name}'){_CASTS.get(name, '')}",
+        f"{{row}}\"before\"::jsonb -> '{name}' IS NULL",
+    )
+    for name in _REBUILT
+}
 PERIODS_SQLITE: Final = (_fill_periods(_WAS_IN_SQLITE), *_sqlite(_periods(_WAS_IN_SQLITE)))
 PERIODS_POSTGRES: Final = (_fill_periods(_WAS_IN_POSTGRES), _postgres(_periods(_WAS_IN_POSTGRES)))
 TRIGGERS: Final = tuple(sorted(name for name, *_ in (*_SQLITE_TRIGGERS, *_periods(_WAS_IN_SQLITE))))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from lamplighter.assets import MIGRATIONS, known_revisions
 from lamplighter.assets import newest_revision as newest_revision
@@ -14,24 +14,15 @@ from lamplighter.domain.errors import Busy, LamplighterError, Unavailable
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import Database, file_of, is_postgres
 
+if TYPE_CHECKING:
+    from lamplighter.repository.upkeep.migrate_postgres import PostgresDatabase
+
 LOCK_SUFFIX: Final = ".migrate.lock"
 T = TypeVar("T")
 
+MigrationTarget: TypeAlias = "SqliteFile | PostgresDatabase"
 MigrationSteps = Callable[[Any], None]
 """The work on a connection of SQLAlchemy within the one transaction of a migration."""
-
-
-class MigrationTarget(Protocol):
-    """A database to be migrated."""
-
-    def revision(self) -> str | None:
-        """Return the current revision; None before the first migration."""
-
-    def migrate(self, steps: MigrationSteps) -> None:
-        """Run the steps in one transaction; other processes wait until it ends."""
-
-    def cannot_use(self, error: Exception) -> str:
-        """Describe the problem and its remedy."""
 
 
 def upgrade(url: str, *, target: str | None = None, patience: float = 0.0) -> bool:

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +20,6 @@ from lamplighter.notebook import tree
 from lamplighter.repository.store import database, driver
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.repository.upkeep import copies, migrate
-from lamplighter.repository.upkeep.copies import CopyContents
 from lamplighter.serve import file_replacement, home, home_lock
 from lamplighter.serve.backup import manifest
 from lamplighter.serve.push.keys import FILE as PUSH_KEY
@@ -99,14 +98,16 @@ def _back_up(settings: Settings, directory: Path, keep: int, report: Report) -> 
         os.rename(partial, path)
         manifest.flush(path)
         removed = tuple(_remove_oldest(path, made.home, keep))
-    return Backup(path, made, _size(path), removed)
+    size = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+    return Backup(path, made, size, removed)
 
 
 def _make(settings: Settings, partial: Path, report: Report) -> manifest.Manifest:
     (partial / DATABASE).mkdir(parents=True)
     copier = copies.copier(settings.database_url)
     copied = copier.copy(partial / DATABASE)
-    report(f"Database copied: {_count_noun(sum(copied.tables.values()), 'row')}.")
+    rows = sum(copied.tables.values())
+    report(f"Database copied: {rows:,} row{'' if rows == 1 else 's'}.")
     # after the database: output that it counts as ingested is then in the copy
     count = _copy_sessions(settings, partial / home.SESSIONS)
     report(f"Session files copied: {count:,}.")
@@ -115,22 +116,18 @@ def _make(settings: Settings, partial: Path, report: Report) -> manifest.Manifes
     copier.prove(partial / DATABASE, copied)
     report("Restore test passed.")
     identity = home.identity(settings)
+    mark = database.HighWater(settings.home / database.FILE).read()
     made = manifest.describe(
         partial,
         lamplighter=__version__,
         made_at=f"{clock.now():%Y-%m-%dT%H:%M:%SZ}",
         home=identity.id,
         host=identity.host,
-        database=_with_last_session(settings, copied),
+        database=replace(copied, last_session=max(mark, copied.last_session)),
     )
     manifest.write(partial, made)
     manifest.flush(partial)
     return made
-
-
-def _with_last_session(settings: Settings, copied: CopyContents) -> CopyContents:
-    mark = database.HighWater(settings.home / database.FILE).read()
-    return copies.replace_last(copied, max(mark, copied.last_session))
 
 
 def _copy_sessions(settings: Settings, to: Path) -> int:
@@ -216,11 +213,3 @@ def _remove_oldest(newest: Path, identity: str, keep: int) -> Iterator[Path]:
         os.rename(path, partial)  # a partly deleted backup must not look complete
         shutil.rmtree(partial)
         yield path
-
-
-def _size(directory: Path) -> int:
-    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
-
-
-def _count_noun(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

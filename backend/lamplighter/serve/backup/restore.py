@@ -17,7 +17,7 @@ from lamplighter.domain.notebook.index import INDEX_START, RESTORED_START
 from lamplighter.domain.notebook.place import INDEX
 from lamplighter.repository.store import database as numbers
 from lamplighter.repository.store.database import display_address, file_of, is_postgres, sqlite_url
-from lamplighter.repository.upkeep import copies, copies_sqlite, migrate
+from lamplighter.repository.upkeep import copies, migrate
 from lamplighter.serve import file_replacement, home, home_lock
 from lamplighter.serve.backup import create, manifest
 from lamplighter.serve.backup.manifest import Manifest
@@ -57,7 +57,8 @@ def restore(settings: Settings, path: Path, *, replace: bool, report: Report) ->
 def _restore(settings: Settings, path: Path, *, replace: bool, report: Report) -> Restored:
     made = manifest.read(path)
     manifest.check(path, made)
-    report(f"Backup of {made.made_at} is complete: {_files(len(made.files))}.")
+    files = "1 file" if len(made.files) == 1 else f"{len(made.files):,} files"
+    report(f"Backup of {made.made_at} is complete: {files}.")
     _check_kind(settings, made)
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     if file_replacement.is_interrupted(settings.home):
@@ -87,7 +88,7 @@ def _restore(settings: Settings, path: Path, *, replace: bool, report: Report) -
 
 
 def _check_kind(settings: Settings, made: Manifest) -> None:
-    kind = copies.kind_of(settings.database_url)
+    kind = copies.copier(settings.database_url).kind
     if made.database.kind != kind:
         raise Unavailable(OTHER_DATABASE_KIND.format(made.database.kind, kind))
     if made.database.revision > migrate.newest_revision():
@@ -102,19 +103,17 @@ def _lock_home(settings: Settings) -> Iterator[None]:
     """Lock the home and its database; raises Unavailable naming the process that uses them."""
     with ExitStack() as locks:
         locks.enter_context(home_lock.exclusive(settings.home))
-        if is_postgres(settings.database_url):
+        url = settings.database_url
+        if is_postgres(url):
             from lamplighter.repository.upkeep import copies_postgres
 
-            if copies_postgres.used_by_others(settings.database_url):
-                raise Unavailable(
-                    copies_postgres.IN_USE.format(display_address(settings.database_url))
-                )
+            if copies_postgres.used_by_others(url):
+                raise Unavailable(copies_postgres.IN_USE.format(display_address(url)))
         else:
-            path = file_of(settings.database_url)
+            path = file_of(url)
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = path.with_name(f"{path.name}{SUFFIX}")
-            message = home_lock.IN_USE.format(path)
-            locks.enter_context(home_lock.alone(lock, message))
+            locks.enter_context(home_lock.alone(lock, home_lock.IN_USE.format(path)))
         yield
 
 
@@ -141,9 +140,9 @@ def _stage_files(settings: Settings, path: Path, made: Manifest) -> Replacement:
 
     if not is_postgres(settings.database_url):
         database = place(file_of(settings.database_url))
-        shutil.copyfile(path / create.DATABASE / copies_sqlite.FILE, database)
+        shutil.copyfile(path / create.DATABASE / copies.FILE, database)
         migrate.upgrade(sqlite_url(database))
-        copies_sqlite.check(database)
+        copies.check(database)
     _copy_directory(path / home.SESSIONS, place(settings.home / home.SESSIONS))
     notebook = settings.home / create.NOTEBOOK
     if (path / create.NOTEBOOK).is_dir():
@@ -158,9 +157,9 @@ def _stage_files(settings: Settings, path: Path, made: Manifest) -> Replacement:
         elif name != HALT:  # a halt stays in effect
             gone.append(str(target))
     mark = numbers.HighWater(settings.home / numbers.FILE).read()
-    numbers.HighWater(place(settings.home / numbers.FILE)).note(
-        max(mark, made.database.last_session, _last_session(settings))
-    )
+    replaced = copies.copier(settings.database_url).last_session()
+    highest = max(mark, made.database.last_session, replaced)
+    numbers.HighWater(place(settings.home / numbers.FILE)).note(highest)
     name = f"replaced-{clock.now():%Y%m%dT%H%M%S%fZ}"
     return Replacement(replaced=name, note=f"restore {uuid4().hex}", places=places, gone=gone)
 
@@ -182,28 +181,10 @@ def _mark_index(path: Path) -> None:
         path.write_bytes(text.replace(INDEX_START.encode(), RESTORED_START.encode(), 1))
 
 
-def _last_session(settings: Settings) -> int:
-    """Return the last session number of the replaced database, if it can be read."""
-    if is_postgres(settings.database_url):
-        from lamplighter.repository.upkeep import copies_postgres
-
-        return copies_postgres.last_session(settings.database_url)
-    path = file_of(settings.database_url)
-    return copies_sqlite.last_session(path) if path.exists() else 0
-
-
 def _load(settings: Settings, path: Path, made: Manifest, replacement: Replacement) -> None:
     """Load the rows into PostgreSQL; a SQLite file is restored like other files."""
-    if is_postgres(settings.database_url):
+    url, revision = settings.database_url, made.database.revision
+    if is_postgres(url):
         from lamplighter.repository.upkeep import copies_postgres
 
-        copies_postgres.replace(
-            settings.database_url,
-            path / create.DATABASE,
-            made.database.revision,
-            replacement.note,
-        )
-
-
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count:,} files"
+        copies_postgres.replace(url, path / create.DATABASE, revision, replacement.note)

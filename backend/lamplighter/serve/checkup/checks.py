@@ -5,7 +5,9 @@ import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 from lamplighter import assets
 from lamplighter.config import lexicon as lexicons
@@ -17,7 +19,7 @@ from lamplighter.domain.services import vitals
 from lamplighter.domain.services.check import CommandCheck
 from lamplighter.domain.services.service import Service
 from lamplighter.domain.services.vitals import VitalSign, VitalStatus, build_sign
-from lamplighter.engines import Engine, ExternalEngine
+from lamplighter.engines import ExternalEngine
 from lamplighter.notebook.git import MISSING
 from lamplighter.notebook.tree import NotebookTree
 from lamplighter.repository.store import driver
@@ -29,6 +31,7 @@ from lamplighter.serve.local import run_directory as directory_of
 from lamplighter.serve.services_file import ServicesFile
 
 HealthCheck = Callable[[Settings], Iterable[VitalSign]]
+UNTIL_FIXED: Final = "Fix {}. Lamplighter does not start until then."
 
 
 def run_check(check: HealthCheck, settings: Settings) -> list[VitalSign]:
@@ -78,15 +81,12 @@ def permissions(settings: Settings) -> Iterator[VitalSign]:
         if not path.exists():
             continue
         places = (path, *path.parents, path.resolve(), *path.resolve().parents)
-        writable = [each for each in places if _is_open(each)]
-        if writable:
-            words = f"Any user of this machine can change {path}: {writable[0]} is world-writable"
-            advice = (
-                f"The file defines commands that run as this user. Run: chmod o-w {writable[0]}"
-            )
-            yield build_sign("permissions", False, words, advice)
-        else:
-            yield build_sign("permissions", True, f"Permissions of the {name}: not world-writable")
+        open_one = next(filter(_is_open, places), None)
+        words = f"Permissions of the {name}: not world-writable"
+        if open_one is not None:
+            words = f"Any user of this machine can change {path}: {open_one} is world-writable"
+        advice = f"The file defines commands that run as this user. Run: chmod o-w {open_one}"
+        yield build_sign("permissions", open_one is None, words, advice)
 
 
 def _is_open(path: Path) -> bool:
@@ -127,93 +127,82 @@ def run_directory(settings: Settings) -> Iterator[VitalSign]:
 
 def notebook(settings: Settings) -> Iterator[VitalSign]:
     """Check that the pages of the notebook can be read and written."""
-    tree = NotebookTree(settings.home, read_identity(settings.home))
+    tree, problem = NotebookTree(settings.home, read_identity(settings.home)), _problem("notebook")
     if not settings.notebook or not os.path.lexists(tree.root):
         return
     try:
         tree.check_owner()
         tree.scan()
     except OSError as error:
-        yield build_sign(
-            "notebook",
-            False,
+        yield problem(
             f"{tree.root} cannot be used: {error.strerror}",
             "Make the path a directory of this user and this home, not a link. Memories are stored "
             "as before.",
         )
         return
     if settings.notebook_git and shutil.which("git") is None:
-        yield build_sign("notebook", False, "The notebook is not committed", MISSING)
+        yield problem("The notebook is not committed", MISSING)
     for name, reason in tree.skipped.items():
         advice = "Rename or correct the file, so that its edits are read."
-        yield build_sign("notebook", False, f"{tree.root / name} is not read: {reason}", advice)
-    refused = [each for each in (tree.root, *tree.root.iterdir()) if _refuses(each)]
-    for path in refused:
-        advice = "Make it writable for this user. Memories are stored as before."
-        yield build_sign("notebook", False, f"{path} is not writable", advice)
+        yield problem(f"{tree.root / name} is not read: {reason}", advice)
+    for path in (tree.root, *tree.root.iterdir()):
+        if path.is_dir() and not _is_writable(path):
+            advice = "Make it writable for this user. Memories are stored as before."
+            yield problem(f"{path} is not writable", advice)
     if not os.statvfs(tree.root).f_bavail:
         advice = "Free space on the disk. Memories are stored as before where their disk has space."
-        yield build_sign("notebook", False, f"{tree.root} has no space left", advice)
+        yield problem(f"{tree.root} has no space left", advice)
 
 
-def _refuses(path: Path) -> bool:
-    return path.is_dir() and not os.access(path, os.W_OK | os.X_OK)
+def _is_writable(path: Path) -> bool:
+    return os.access(path, os.W_OK | os.X_OK)
+
+
+def _problem(name: str) -> Callable[[str, str], VitalSign]:
+    return partial(VitalSign, name, VitalStatus.FAILING)
 
 
 def session_files(settings: Settings) -> Iterator[VitalSign]:
     """Check that the files of sessions can be read and written."""
-    directory = settings.home / SESSIONS
+    directory, problem = settings.home / SESSIONS, _problem("session_files")
     if not directory.exists():
         return
     try:
         for path in directory.glob("*.jsonl"):
-            with path.open("rb"):
-                pass
+            path.open("rb").close()
     except OSError as error:
-        text = f"{error.filename} cannot be read: {error.strerror}"
-        yield build_sign(
-            "session_files",
-            False,
-            text,
-            "Make the file readable for this user. A running session needs its file.",
-        )
-    if not (directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)):
-        advice = (
-            "Session output is stored there. Make the path a directory that this user can write to."
-        )
-        yield build_sign("session_files", False, f"{directory} is not writable", advice)
+        advice = "Make the file readable for this user. A running session needs its file."
+        yield problem(f"{error.filename} cannot be read: {error.strerror}", advice)
+    if not (directory.is_dir() and _is_writable(directory)):
+        advice = "Make the path a directory that this user can write to."
+        yield problem(f"{directory} is not writable", f"Session output is stored there. {advice}")
 
 
 def services(settings: Settings) -> Iterator[VitalSign]:
     """Check that services.yaml can be read."""
-    if not settings.services.exists():
-        yield build_sign(
-            "services", True, f"{settings.services}: not created yet; written at the first start"
-        )
+    path = settings.services
+    if not path.exists():
+        yield build_sign("services", True, f"{path}: not created yet; written at the first start")
         return
     try:
-        services = ServicesFile(settings.services).load()
+        count = len(ServicesFile(path).load())
     except LamplighterError as error:
-        yield build_sign("services", False, str(error).splitlines()[0], f"Fix {settings.services}.")
-        return
-    yield build_sign("services", True, f"{settings.services}: {len(services)} declared")
+        yield build_sign("services", False, str(error).splitlines()[0], f"Fix {path}.")
+    else:
+        yield build_sign("services", True, f"{path}: {count} declared")
 
 
 def lexicon(settings: Settings) -> Iterator[VitalSign]:
     """Check that lexicon.toml can be read, if it exists."""
-    if not settings.lexicon.exists() and settings.lexicon.parent == settings.home:
+    path = settings.lexicon
+    if not path.exists() and path.parent == settings.home:
         return
     try:
         lexicons.active_lexicon(settings)
     except LamplighterError as error:
-        yield build_sign(
-            "lexicon",
-            False,
-            str(error),
-            f"Fix {settings.lexicon}. Lamplighter does not start until then.",
-        )
-        return
-    yield build_sign("lexicon", True, f"{settings.lexicon}: extends the built-in lexicon")
+        yield build_sign("lexicon", False, str(error), UNTIL_FIXED.format(path))
+    else:
+        yield build_sign("lexicon", True, f"{path}: extends the built-in lexicon")
 
 
 def prices(settings: Settings) -> Iterator[VitalSign]:
@@ -224,12 +213,10 @@ def prices(settings: Settings) -> Iterator[VitalSign]:
     try:
         overrides = price_file.active_prices(settings)
     except LamplighterError as error:
-        yield build_sign(
-            "prices", False, str(error), f"Fix {path}. Lamplighter does not start until then."
-        )
-        return
-    count = "1 model" if len(overrides) == 1 else f"{len(overrides)} models"
-    yield build_sign("prices", True, f"{path}: overrides the prices of {count}")
+        yield build_sign("prices", False, str(error), UNTIL_FIXED.format(path))
+    else:
+        count = "1 model" if len(overrides) == 1 else f"{len(overrides)} models"
+        yield build_sign("prices", True, f"{path}: overrides the prices of {count}")
 
 
 def programs(settings: Settings) -> Iterator[VitalSign]:
@@ -240,9 +227,7 @@ def programs(settings: Settings) -> Iterator[VitalSign]:
                 path = os.path.join(directory, program) if "/" in program else program
                 if shutil.which(path) is None:
                     text = f"{service.name}: {what} runs {program!r}, which was not found"
-                    yield build_sign(
-                        "programs", False, text, f"Install it, or correct {settings.services}."
-                    )
+                    yield _problem("programs")(text, f"Install it, or correct {settings.services}.")
 
 
 def _programs_of(service: Service) -> Iterator[tuple[str, str, str]]:
@@ -265,14 +250,9 @@ def engine(settings: Settings) -> Iterator[VitalSign]:
         why_not = found.probe() if found else "This engine is not installed."
         tiers = [str(tier) for tier, each in usual.items() if each == name]
         of = "" if len(tiers) == len(usual) else f" (tier {' and '.join(tiers)})"
-        yield build_sign(
-            "engine", why_not is None, f"Engine {name}{of}{_program(found)}", why_not or ""
-        )
-
-
-def _program(engine: Engine | None) -> str:
-    found = engine.installed() if isinstance(engine, ExternalEngine) else None
-    return f": {found.path} {found.version}" if found else ""
+        program = found.installed() if isinstance(found, ExternalEngine) else None
+        runs = f": {program.path} {program.version}" if program else ""
+        yield build_sign("engine", why_not is None, f"Engine {name}{of}{runs}", why_not or "")
 
 
 def app(settings: Settings) -> Iterator[VitalSign]:
@@ -308,12 +288,8 @@ def roots(settings: Settings) -> Iterator[VitalSign]:
     """Check that the directories exist that sessions may read."""
     if gone := [str(each) for each in settings.read_roots if not each.is_dir()]:
         words = f"LAMPLIGHTER_READ_ROOTS: {' and '.join(gone)}: not a readable directory"
-        yield build_sign(
-            "roots",
-            False,
-            words,
-            "Create the directory, make it readable for this user, or fix the setting.",
-        )
+        advice = "Create the directory, make it readable for this user, or fix the setting."
+        yield build_sign("roots", False, words, advice)
 
 
 def token(settings: Settings) -> Iterator[VitalSign]:
@@ -322,40 +298,21 @@ def token(settings: Settings) -> Iterator[VitalSign]:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        yield build_sign(
-            "token", True, f"Token {path}: not created yet; created at the first start"
-        )
-        return
+        text = f"Token {path}: not created yet; created at the first start"
+        yield build_sign("token", True, text)
     except OSError as error:
+        advice = "Make the file readable for this user."
+        yield build_sign("token", False, f"Token {path}: {error.strerror}", advice)
+    else:
         yield build_sign(
             "token",
-            False,
-            f"Token {path}: {error.strerror}",
-            "Make the file readable for this user.",
+            not mode & home_token.GROUP_AND_OTHERS,
+            f"Token {path}",
+            "Other users can read the token. The next start restricts it to its owner. To replace "
+            "the token, revoke it (`lamplighter token list`, `lamplighter token revoke ID`).",
         )
-        return
-    yield build_sign(
-        "token",
-        not mode & home_token.GROUP_AND_OTHERS,
-        f"Token {path}",
-        "Other users can read the token. The next start restricts it to its owner. To replace "
-        "the token, revoke it (`lamplighter token list`, `lamplighter token revoke ID`).",
-    )
 
 
-ALL = (
-    sqlite,
-    home,
-    space,
-    run_directory,
-    session_files,
-    services,
-    lexicon,
-    prices,
-    programs,
-    engine,
-    app,
-    token,
-    roots,
-)
+FILES = (services, lexicon, prices, programs, engine, app, token, roots)
+ALL = (sqlite, home, space, run_directory, session_files, *FILES)
 """Checks without database reads or network requests, in display order."""

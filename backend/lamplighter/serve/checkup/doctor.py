@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import httpx2
 
@@ -48,14 +48,7 @@ def diagnose(settings: Settings) -> list[VitalSign]:
         _embeddings,
         checks.session_files,
         checks.notebook,
-        checks.services,
-        checks.lexicon,
-        checks.prices,
-        checks.programs,
-        checks.engine,
-        checks.app,
-        checks.token,
-        checks.roots,
+        *checks.FILES,
         checks.notifications,
         _web,
         _memory_service,
@@ -69,32 +62,25 @@ def _database(settings: Settings) -> Iterator[VitalSign]:
         yield from _postgres(settings.database_url)
         return
     path, lost = file_of(settings.database_url), database_file.lost_database(settings)
+    name = f"Database {path}"
     if lost:
         yield build_sign("database", False, *lost)
         return
     if not path.exists():
-        yield build_sign(
-            "database", True, f"Database {path}: not created yet; created at the first start"
-        )
+        words = f"{name}: not created yet; created at the first start"
+        yield build_sign("database", True, words)
         return
     try:
         at, condition = migrate.revision(path), inspect_file(path)
-    except driver.OperationalError as error:
-        advice = "Make the file writable, free disk space, and end the program that locks it."
-        yield build_sign("database", False, f"Database {path}: {error}", advice)
-        return
     except driver.Error as error:
-        yield build_sign("database", False, f"Database {path}: {error}", REPAIR)
+        advice = "Make the file writable, free disk space, and end the program that locks it."
+        remedy = advice if isinstance(error, driver.OperationalError) else REPAIR
+        yield build_sign("database", False, f"{name}: {error}", remedy)
         return
     if condition.check != "ok":
-        yield build_sign("database", False, f"Database {path}: {condition.check}", REPAIR)
+        yield build_sign("database", False, f"{name}: {condition.check}", REPAIR)
         return
-    if at is not None and at > migrate.newest_revision():
-        yield build_sign(
-            "database", False, f"Database {path}: revision {at} is newer than this version", NEWER
-        )
-    else:
-        yield build_sign("database", True, f"Database {path}: healthy, revision {at}")
+    yield _judge_revision(name, at, f"healthy, revision {at}")
     yield from _database_warnings(condition)
 
 
@@ -110,24 +96,24 @@ def _postgres(url: str) -> Iterator[VitalSign]:
     if condition.check != "ok":
         advice = "Set LAMPLIGHTER_DATABASE_URL to a database that this user can write to."
         yield build_sign("database", False, f"{name}: {condition.check}", advice)
-    elif at is not None and at > migrate.newest_revision():
-        yield build_sign(
-            "database", False, f"{name}: revision {at} is newer than this version", NEWER
-        )
     else:
-        yield build_sign(
-            "database", True, f"{name}: healthy, revision {at}" if at else f"{name}: empty"
-        )
+        yield _judge_revision(name, at, f"healthy, revision {at}" if at else "empty")
     yield from _database_warnings(condition)
+
+
+def _judge_revision(name: str, at: str | None, words: str) -> VitalSign:
+    if at is not None and at > migrate.newest_revision():
+        newer = f"{name}: revision {at} is newer than this version"
+        return build_sign("database", False, newer, NEWER)
+    return build_sign("database", True, f"{name}: {words}")
 
 
 def _database_warnings(condition: DatabaseCondition) -> Iterator[VitalSign]:
     """Report problems that slow down or limit a healthy database."""
     if condition.locked:
-        advice = (
-            "Find the program (`fuser FILE`, or `pg_locks`) and end it. Writes wait until then."
-        )
-        yield build_sign("database", False, "The database is locked by another program", advice)
+        advice = "Find the program (`fuser FILE`, or `pg_locks`) and end it."
+        words = "The database is locked by another program"
+        yield build_sign("database", False, words, f"{advice} Writes wait until then.")
     if condition.index:
         advice = "Stop Lamplighter and run `lamplighter migrate` to rebuild the index."
         words = f"The search index is damaged: {condition.index}"
@@ -154,12 +140,8 @@ def _memories(settings: Settings) -> Iterator[VitalSign]:
         return
     with suppress(LamplighterError, driver.Error, OSError):
         for error in asyncio.run(list_unreadable(url, UNREADABLE_SHOWN)):
-            yield build_sign(
-                "database",
-                False,
-                str(error).removesuffix(f" {HINT}"),
-                f"{HINT} The row is skipped.",
-            )
+            words = str(error).removesuffix(f" {HINT}")
+            yield build_sign("database", False, words, f"{HINT} The row is skipped.")
 
 
 def _memories_to_review(settings: Settings) -> Iterator[VitalSign]:
@@ -184,49 +166,50 @@ def _web(settings: Settings) -> Iterator[VitalSign]:
         yield build_sign("web", True, f"Web process {address}: not running")
         return
     words = home_token.read_home_token(settings)
+    headers = {"Authorization": f"Bearer {words}"} if words else {}
     try:
-        answer = httpx2.get(
-            f"{address}/api/v1/supervisor",
-            headers={"Authorization": f"Bearer {words}"} if words else {},
-            trust_env=False,
-            timeout=REQUEST_SECONDS,
-        )
-        overview = answer.json()
+        answer = _get(f"{address}/api/v1/supervisor", headers=headers)
+        problem, overview = _REFUSALS.get(answer.status_code, _REJECTED), answer.json()
     except httpx2.TimeoutException:
-        advice = (
-            "Restart the web process if it hangs. If another program uses this port, set "
-            "LAMPLIGHTER_PORT to a free port."
-        )
-        yield build_sign("web", False, f"{address} does not answer", advice)
-        return
+        problem = _SILENT
     except (httpx2.HTTPError, ValueError):
-        advice = "Another program may use this port. Set LAMPLIGHTER_PORT to a free port."
-        yield build_sign("web", False, f"{address} is not answered by Lamplighter", advice)
+        problem = _FOREIGN
+    if problem is not None:
+        yield build_sign("web", False, f"{address} {problem[0]}", problem[1])
         return
-    if answer.status_code == 503:
-        advice = "Fix the database finding. The web process then recovers by itself."
-        yield build_sign(
-            "web", False, f"{address} answers, but its database is not available", advice
-        )
-        return
-    if answer.status_code != 200:
-        advice = (
-            "It may serve another home: stop it, or set LAMPLIGHTER_PORT. If it serves "
-            "this home, its token was revoked: restart it."
-        )
-        yield build_sign("web", False, f"{address} rejects this home's token", advice)
-        return
-    yield from _not_ready(address)
+    with suppress(httpx2.HTTPError, ValueError):  # its report on its open database file
+        ready = _get(f"{address}/readyz")
+        if ready.status_code == 503:
+            yield from vitals.judge_database_file(ready.json()["detail"])
     leads = "supervisor online" if overview["state"] != "away" else "supervisor offline"
     yield build_sign("web", True, f"Web process {address}: accepts this home's token; {leads}")
 
 
-def _not_ready(address: str) -> Iterator[VitalSign]:
-    """Repeat the web process's report on its open database file."""
-    with suppress(httpx2.HTTPError, ValueError):
-        answer = httpx2.get(f"{address}/readyz", trust_env=False, timeout=REQUEST_SECONDS)
-        if answer.status_code == 503:
-            yield from vitals.judge_database_file(answer.json()["detail"])
+def _get(url: str, **options: Any) -> httpx2.Response:
+    return httpx2.get(url, trust_env=False, timeout=REQUEST_SECONDS, **options)
+
+
+_REFUSALS: Final = {
+    200: None,
+    503: (
+        "answers, but its database is not available",
+        "Fix the database finding. The web process then recovers by itself.",
+    ),
+}
+_REJECTED: Final = (
+    "rejects this home's token",
+    "It may serve another home: stop it, or set LAMPLIGHTER_PORT. If it serves "
+    "this home, its token was revoked: restart it.",
+)
+_SILENT: Final = (
+    "does not answer",
+    "Restart the web process if it hangs. If another program uses this port, set "
+    "LAMPLIGHTER_PORT to a free port.",
+)
+_FOREIGN: Final = (
+    "is not answered by Lamplighter",
+    "Another program may use this port. Set LAMPLIGHTER_PORT to a free port.",
+)
 
 
 def _memory_service(settings: Settings) -> Iterator[VitalSign]:
@@ -238,7 +221,7 @@ def _memory_service(settings: Settings) -> Iterator[VitalSign]:
         return
     advice = "Another program, possibly engram, uses this port. Set LAMPLIGHTER_MEMORY_PORT."
     try:
-        found = httpx2.get(f"{address}/health", trust_env=False, timeout=REQUEST_SECONDS).json()
+        found = _get(f"{address}/health").json()
         ours = isinstance(found, dict) and found.get("service") == "lamplighter"
     except (httpx2.HTTPError, ValueError):
         ours = False
@@ -254,8 +237,7 @@ def _remote_services(settings: Settings) -> Iterator[VitalSign]:
         about = f"Agent {agent.name} uses the memory service at {agent.memory_url}, over MCP only: "
         about += "its hooks neither store nor include memories here, and /agentops rejects it"
         try:
-            url, wait = f"{agent.memory_url}/health", REQUEST_SECONDS
-            well = httpx2.get(url, trust_env=False, timeout=wait).is_success
+            well = _get(f"{agent.memory_url}/health").is_success
         except (httpx2.HTTPError, httpx2.InvalidURL):
             well = False
         advice = "Start that service, or correct memory_url in lamplighter.toml."

@@ -32,15 +32,11 @@ def prepare(settings: Settings) -> None:
 
 def create_login_link(settings: Settings) -> str:
     """Return a new one-time link to log in by."""
-    return _run(settings, lambda db: _link(db, settings))
+    return _run(settings, lambda db: login_link(db, settings))
 
 
-async def new_login_link(settings: Settings) -> str:
+async def login_link(db: Database, settings: Settings) -> str:
     """Return a new one-time link to log in by."""
-    return await home.in_database(settings, lambda db: _link(db, settings))
-
-
-async def _link(db: Database, settings: Settings) -> str:
     from lamplighter.usecases.access import access
 
     code = await access.create_code(db, now=clock.now())
@@ -59,7 +55,7 @@ async def _welcome(db: Database, settings: Settings) -> str:
     await ensure_token(db, token_file(settings))
     if await logins.any_active(db, now=clock.now()):
         return LOGIN
-    return f"Log in: {await _link(db, settings)}   (works once, expires in an hour)"
+    return f"Log in: {await login_link(db, settings)}   (works once, expires in an hour)"
 
 
 @asynccontextmanager

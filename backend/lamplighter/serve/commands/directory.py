@@ -9,7 +9,6 @@ from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.directory.merge import Side
 from lamplighter.notebook.directory import MemoryDirectory
-from lamplighter.repository import Database
 from lamplighter.serve import home
 from lamplighter.serve.commands.revoke import prompt_context
 from lamplighter.serve.services_file import ServicesFile
@@ -29,12 +28,10 @@ def apply(
 ) -> dict[str, Any]:
     """Apply a directory, or plan that; raises Unavailable."""
     tree = MemoryDirectory(directory, settings.home)
-
-    async def work(db: Database) -> dict[str, Any]:
-        do = applying.plan if dry_run else applying.apply
-        return (await do(prompt_context(settings, db), tree, prefer=prefer)).as_json()
-
-    return home.run(settings, work)
+    do = applying.plan if dry_run else applying.apply
+    return home.run(
+        settings, lambda db: do(prompt_context(settings, db), tree, prefer=prefer)
+    ).as_json()
 
 
 def check(settings: Settings, directory: Path) -> LintReport:

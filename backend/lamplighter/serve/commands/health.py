@@ -11,24 +11,14 @@ from lamplighter.serve.services_file import ServicesFile
 from lamplighter.usecases.health import measure as health
 
 
-def measure(settings: Settings, *, compare: bool) -> dict[str, Any]:
-    """Measure now, and return the measurement and the trend as JSON."""
-    names = ServicesFile(settings.services).last_good().folded_names
+def read(settings: Settings, *, measure: bool, compare: bool) -> dict[str, Any]:
+    """Return the last measurement, or a new one, and the trend as JSON."""
+    names = ServicesFile(settings.services).last_good().folded_names if measure else frozenset()
 
     async def work(db: Database) -> dict[str, Any]:
-        here = home.context(settings, db)
-        trigger = MeasurementTrigger.OPERATOR
-        await health.measure(here, trigger=trigger, names=names, compare=compare)
-        found = await health.read(db)
-        return health_as_json(found.newest, found.trend)
-
-    return home.run(settings, work)
-
-
-def read(settings: Settings) -> dict[str, Any]:
-    """Return the last measurement and the trend as JSON."""
-
-    async def work(db: Database) -> dict[str, Any]:
+        if measure:
+            here, trigger = home.context(settings, db), MeasurementTrigger.OPERATOR
+            await health.measure(here, trigger=trigger, names=names, compare=compare)
         found = await health.read(db)
         return health_as_json(found.newest, found.trend)
 

@@ -13,13 +13,9 @@ def add(settings: Settings, candidate: Candidate) -> Memory:
     """Store the knowledge of a person; raises Invalid."""
     from lamplighter.usecases.memory import curate
 
+    names = ServicesFile(settings.services).last_good().names
     return home.run(
-        settings,
-        lambda db: curate.create(
-            home.context(settings, db),
-            candidate,
-            services=ServicesFile(settings.services).last_good().names,
-        ),
+        settings, lambda db: curate.create(home.context(settings, db), candidate, services=names)
     )
 
 
@@ -39,15 +35,11 @@ def get_memory(settings: Settings, memory_id: int, *, trashed: bool = False) -> 
     """Return a memory, with `trashed` one of the trash too; raises NotFound."""
     from lamplighter.usecases.memory import lookup
 
-    async def ask(db: Database) -> Memory:
+    async def read(db: Database) -> Memory:
         existing = await trash.get(db, memory_id) if trashed else None
-        return (
-            await lookup.get(db, memory_id)
-            if existing is None or not existing.memory
-            else existing.memory
-        )
+        return (existing and existing.memory) or await lookup.get(db, memory_id)
 
-    return home.run(settings, ask)
+    return home.run(settings, read)
 
 
 def delete(settings: Settings, memory_id: int, *, soft: bool, permanently: bool) -> None:

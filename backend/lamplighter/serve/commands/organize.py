@@ -12,7 +12,6 @@ from lamplighter.repository.organize import runs
 from lamplighter.serve import home
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.serve.verify.tools import build_tools
-from lamplighter.usecases.context import Context
 from lamplighter.usecases.organize import run as organizer
 from lamplighter.usecases.organize import view
 
@@ -21,13 +20,11 @@ Progress = Callable[[str, int, int], None]
 
 def organize(settings: Settings, *, dry_run: bool, progress: Progress) -> dict[str, Any]:
     """Run the organizer and return the run as JSON; with `dry_run` the expected effect."""
-    redact = home.secrets(settings)
     services = ServicesFile(settings.services)
-    names = services.last_good().folded_names
-    silent = silent_agents(settings.agents)
+    names, silent = services.last_good().folded_names, silent_agents(settings.agents)
 
     async def work(db: Database) -> dict[str, Any]:
-        here = Context(db=db, now=clock.now, redact=redact)
+        here = home.context(settings, db)
         if dry_run:
             asks = bool(settings.organize_models)
             found = await organizer.preview(
@@ -51,29 +48,23 @@ def organize(settings: Settings, *, dry_run: bool, progress: Progress) -> dict[s
 def list_runs(settings: Settings, *, limit: int) -> list[dict[str, Any]]:
     """Return the newest runs as JSON."""
 
-    async def ask(db: Database) -> list[dict[str, Any]]:
+    async def read(db: Database) -> list[dict[str, Any]]:
         async with reading(db):
             found = (await runs.page(db, limit=limit)).items
             undone = await view.undone(db, found)
         return [as_json.run(each, undone.get(each.id)) for each in found]
 
-    return home.run(settings, ask)
+    return home.run(settings, read)
 
 
 def show(settings: Settings, number: int) -> dict[str, Any]:
     """Return a run with its changes as JSON; raises NotFound."""
 
-    async def ask(db: Database) -> dict[str, Any]:
-        found = await view.diff(db, number)
-        return as_json.diff(found.run, found.undone_by, found.replacements)
-
-    return home.run(settings, ask)
+    found = home.run(settings, lambda db: view.diff(db, number))
+    return as_json.diff(found.run, found.undone_by, found.replacements)
 
 
 def undo(settings: Settings, number: int) -> int:
     """Undo a run and return how many rows are as before; raises NotFound, Conflict."""
 
-    async def work(db: Database) -> int:
-        return (await view.undo(db, number, now=clock.now())).rows
-
-    return home.run(settings, work)
+    return home.run(settings, lambda db: view.undo(db, number, now=clock.now())).rows

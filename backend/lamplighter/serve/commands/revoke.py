@@ -27,18 +27,10 @@ def prompt_context(settings: Settings, db: Database) -> PromptContext:
 
 def revoke(settings: Settings, origin: TeachingOrigin, *, dry_run: bool) -> dict[str, Any]:
     """Revert the effect of an origin, or preview that; raises NotFound, Conflict."""
-
-    async def work(db: Database) -> dict[str, Any]:
-        here, do = prompt_context(settings, db), usecase.preview if dry_run else usecase.revoke
-        return (await do(here, origin)).as_json()
-
-    return home.run(settings, work)
+    do = usecase.preview if dry_run else usecase.revoke
+    return home.run(settings, lambda db: do(prompt_context(settings, db), origin)).as_json()
 
 
 def undo(settings: Settings, act: int) -> int:
     """Undo a revocation and return how many memories are as before; raises NotFound, Conflict."""
-
-    async def work(db: Database) -> int:
-        return (await usecase.undo(db, act, now=clock.now())).rows
-
-    return home.run(settings, work)
+    return home.run(settings, lambda db: usecase.undo(db, act, now=clock.now())).rows

@@ -7,7 +7,6 @@ from typing import TypeVar
 from lamplighter.config.settings import Settings
 from lamplighter.domain.services.checks.silence import Silence
 from lamplighter.domain.services.service import Services
-from lamplighter.repository import Database
 from lamplighter.serve import home
 from lamplighter.serve.commands import operator_name
 from lamplighter.serve.local import web_url
@@ -21,10 +20,7 @@ T = TypeVar("T")
 def create_push_key(settings: Settings, service: str, check: str) -> tuple[str, str]:
     """Return a new key of a push check and its URL; raises NotFound."""
 
-    async def create(here: Context, services: Services) -> str:
-        return await push_checks.create_key(here, services, service, check)
-
-    key = _run(settings, create)
+    key = _run(settings, lambda here, known: push_checks.create_key(here, known, service, check))
     return key, f"{web_url(settings)}/push/{key}"
 
 
@@ -40,17 +36,11 @@ def pause(settings: Settings, service: str, reason: str, *, seconds: float | Non
 
 def resume(settings: Settings, service: str) -> Silence | None:
     """Resume a service, and return the silence that remains; raises NotFound and Conflict."""
-
-    async def work(here: Context, services: Services) -> Silence | None:
-        return await silence.resume(here, services, service, by=operator_name())
-
-    return _run(settings, work)
+    return _run(
+        settings, lambda here, known: silence.resume(here, known, service, by=operator_name())
+    )
 
 
 def _run(settings: Settings, work: Callable[[Context, Services], Awaitable[T]]) -> T:
     services = ServicesFile(settings.services).load()
-
-    async def with_context(db: Database) -> T:
-        return await work(home.context(settings, db), services)
-
-    return home.run(settings, with_context)
+    return home.run(settings, lambda db: work(home.context(settings, db), services))

@@ -1,12 +1,12 @@
 """Verification for the command line: with or without a running server."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import timedelta
 from typing import Any
 
 from lamplighter.config.settings import Settings
 from lamplighter.formats import serialize
-from lamplighter.repository import Database, reading
+from lamplighter.repository import Database
 from lamplighter.serve import home
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.serve.verify.tools import build_tools
@@ -19,17 +19,13 @@ def verify(settings: Settings, ids: Sequence[int], *, dry_run: bool) -> list[dic
 
     tools = build_tools(settings, ServicesFile(settings.services))
 
-    async def work(db: Database) -> list[dict[str, Any]]:
+    def verified(db: Database) -> Awaitable[list[Any]]:
         here = home.context(settings, db)
         if not ids:
-            found = await batch.verify_all(here, tools.sources, dry_run=dry_run)
-        else:
-            found = await batch.verify_some(
-                here, tools.sources, tools.run_command, ids, dry_run=dry_run
-            )
-        return [result_as_json(each) for each in found]
+            return batch.verify_all(here, tools.sources, dry_run=dry_run)
+        return batch.verify_some(here, tools.sources, tools.run_command, ids, dry_run=dry_run)
 
-    return home.run(settings, work)
+    return [result_as_json(each) for each in home.run(settings, verified)]
 
 
 def attach(
@@ -47,8 +43,9 @@ def attach(
     services = ServicesFile(settings.services)
     tools = build_tools(settings, services)
 
-    async def work(db: Database) -> dict[str, Any]:
-        attached_check = await schedule.attach(
+    attached = home.run(
+        settings,
+        lambda db: schedule.attach(
             home.context(settings, db),
             memory_id,
             services.last_good(),
@@ -57,23 +54,17 @@ def attach(
             check=check,
             command=command,
             cadence=timedelta(seconds=cadence),
-        )
-        return serialize.memory_check(attached_check)
-
-    return home.run(settings, work)
+        ),
+    )
+    return serialize.memory_check(attached)
 
 
 def list_checks(settings: Settings, memory_id: int) -> list[dict[str, Any]]:
     """Return the checks that are attached to a memory."""
     from lamplighter.repository.verify import attached
 
-    async def work(db: Database) -> list[dict[str, Any]]:
-        async with reading(db):
-            return [
-                serialize.memory_check(each) for each in await attached.of_memory(db, memory_id)
-            ]
-
-    return home.run(settings, work)
+    found = home.run(settings, lambda db: attached.of_memory(db, memory_id))
+    return [serialize.memory_check(each) for each in found]
 
 
 def detach(settings: Settings, memory_id: int, number: int) -> None:

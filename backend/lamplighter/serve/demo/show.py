@@ -16,7 +16,7 @@ from typing import Final
 from lamplighter.config.readers import PREFIX
 from lamplighter.config.settings import Settings, read_settings
 from lamplighter.domain.errors import Unavailable
-from lamplighter.serve import web
+from lamplighter.serve import home, web
 from lamplighter.serve.commands import access
 from lamplighter.serve.demo import narrator
 from lamplighter.serve.demo.stage import free_ports, run_services
@@ -97,7 +97,7 @@ async def _play(
 
     async with run_services(run_directory(settings.home) / "stage.sock", tell) as here:
         settings.services.write_text(here.services(), encoding="utf-8")
-        link = await access.new_login_link(settings)
+        link = await home.in_database(settings, lambda db: access.login_link(db, settings))
         report(
             INTRODUCTION.format(
                 link=link, home=settings.home, port=settings.port, services=settings.services

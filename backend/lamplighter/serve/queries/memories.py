@@ -1,6 +1,5 @@
-"""Lists of memories."""
+"""Memories: lists of them, of their changes, and of the trash."""
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,53 +16,43 @@ if TYPE_CHECKING:
     from lamplighter.serve.queries import QueryContext
 
 FADING_WITHIN: Final = timedelta(days=30)
+STEPS: Final = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryListOptions:
-    """Filters of the command line for memories; None means all."""
-
-    q: str | None = None
-    service: str | None = None
-    category: str | None = None
-    kind: str | None = None
-    project: str | None = None
-    scope: str | None = None
-    state: str = "all"
-    view: str | None = None
-    as_of: str | None = None
-    sort: str = "confidence"
-    order: str | None = None
-    limit: int = 50
-
-    def filter(self) -> MemoryFilter:
-        """Return the filter of the repository, without the service."""
-        return MemoryFilter(
-            q=self.q,
-            category=None if self.category is None else Category(self.category),
-            kind=None if self.kind is None else MemoryKind(self.kind),
-            project=None if self.project is None else normalize_project(self.project),
-            scope=self.scope,
-            active={"active": True, "inactive": False}.get(self.state),
-            in_review=self.state == "review",
-            view=None if self.view is None else View(self.view),
+async def list_memories(
+    here: "QueryContext",
+    *,
+    service: str | None,
+    state: str,
+    as_of: str | None,
+    sort: str,
+    order: str | None,
+    limit: int,
+    **names: str | None,
+) -> dict[str, Any]:
+    """Return the first memories that match filters, and the number of all matches."""
+    at = None if as_of is None else _earlier(as_of)
+    key = Sort(sort)
+    falling = key.falling if order is None else order == "desc"
+    category, kind, view, project = (
+        names[each] for each in ("category", "kind", "view", "project")
+    )
+    async with reading(here.db):
+        chosen = MemoryFilter(
+            q=names["q"],
+            service=None if service is None else await _service_name(here, service),
+            category=None if category is None else Category(category),
+            kind=None if kind is None else MemoryKind(kind),
+            project=None if project is None else normalize_project(project),
+            scope=names["scope"],
+            active={"active": True, "inactive": False}.get(state),
+            in_review=state == "review",
+            view=None if view is None else View(view),
             by=clock.now() + FADING_WITHIN,
         )
-
-
-async def list_memories(here: "QueryContext", **options: Any) -> dict[str, Any]:
-    """Return the first matching memories, and the number of all matches."""
-    request = MemoryListOptions(**options)
-    at = None if request.as_of is None else _earlier(request.as_of)
-    sort = Sort(request.sort)
-    falling = sort.falling if request.order is None else request.order == "desc"
-    order = Order(sort, backward=falling != sort.falling)
-    async with reading(here.db):
-        wanted = request.filter()
-        if request.service is not None:
-            wanted = replace(wanted, service=await _service_name(here, request.service))
-        found = await memories.page(here.db, wanted, sort=order, limit=request.limit, at=at)
-        total = await memories.count(here.db, wanted, at=at)
+        by = Order(key, backward=falling != key.falling)
+        found = await memories.page(here.db, chosen, sort=by, limit=limit, at=at)
+        total = await memories.count(here.db, chosen, at=at)
     return {"items": [serialize.memory(each) for each in found.items], "total": total}
 
 
@@ -92,3 +81,35 @@ async def _service_name(here: "QueryContext", service: str) -> str:
     known = here.services().last_good().names
     name = GENERAL if normalize_service_name(service) == GENERAL else service
     return await service_name(here.db, name, known) or GENERAL
+
+
+async def list_changes(here: "QueryContext", *, memory_id: int) -> dict[str, Any]:
+    """Return the newest changes of a memory, newest first; raises NotFound."""
+    from lamplighter.repository.memory import history
+
+    async with reading(here.db):
+        found = await history.of_memory(here.db, memory_id, limit=STEPS)
+        if not found.items:
+            from lamplighter.usecases.memory import lookup  # rare: a memory that never changed
+
+            await lookup.get(here.db, memory_id)
+    return {"items": [history.record_as_json(each) for each in found.items]}
+
+
+async def list_trash(here: "QueryContext", *, q: str, limit: int) -> dict[str, Any]:
+    """Return deleted memories that contain a text, and their number."""
+    from lamplighter.repository.memory import trash
+
+    async with reading(here.db):
+        page = await trash.page(here.db, q=q, limit=limit)
+        total = await trash.count(here.db, q=q)
+    items = [
+        {
+            "id": each.id,
+            "memory": None if each.memory is None else serialize.memory(each.memory),
+            "deleted_at": serialize.format_moment(each.deleted_at),
+            "deleted_by": each.deleted_by,
+        }
+        for each in page.items
+    ]
+    return {"items": items, "total": total}

@@ -7,16 +7,21 @@ import pytest
 from commands import JELLYFIN, RULES, SERVICES
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.shell import patterns
-from lamplighter.domain.shell.families import full_words_reason, refusal_reason
-from lamplighter.domain.shell.forms import RuleMismatch, command_rule, match_words
+from lamplighter.domain.shell.forms import (
+    KINDS,
+    RuleMismatch,
+    command_rule,
+    match_words,
+    read_only_commands,
+    read_rules,
+)
 from lamplighter.domain.shell.judge import (
     ActionCommand,
     PermittedCommand,
     RefusedCommand,
     judge_line,
 )
-from lamplighter.domain.shell.kinds import KINDS
-from lamplighter.domain.shell.read_only import read_only_commands, read_rules
+from lamplighter.domain.shell.patterns import full_words_reason, refusal_reason
 from lamplighter.domain.shell.rules import CommandPolicy
 
 

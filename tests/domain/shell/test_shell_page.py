@@ -8,9 +8,13 @@ import yaml
 from commands import RULES
 from lamplighter.domain.actions.policy import REFUSALS
 from lamplighter.domain.shell import patterns
-from lamplighter.domain.shell.judge import PermittedCommand, RefusedCommand, judge_line
-from lamplighter.domain.shell.parsing import LINE_CHARACTERS
-from lamplighter.domain.shell.read_only import read_only_commands
+from lamplighter.domain.shell.forms import read_only_commands
+from lamplighter.domain.shell.judge import (
+    LINE_CHARACTERS,
+    PermittedCommand,
+    RefusedCommand,
+    judge_line,
+)
 from lamplighter.domain.shell.rules import SAFE_FILES
 from lamplighter.supervisor.tools.shell import COMMAND_SECONDS
 

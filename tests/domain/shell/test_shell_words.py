@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import RULES, corpus
-from lamplighter.domain.shell.judge import judge_line
-from lamplighter.domain.shell.parsing import (
+from lamplighter.domain.shell.judge import (
     LINE_CHARACTERS,
     MAX_WORDS,
     CommandWords,
     UnclearCommand,
+    judge_line,
     parse,
 )
 

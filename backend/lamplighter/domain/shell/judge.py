@@ -1,19 +1,62 @@
-"""Judgment of commands: each is read-only, a declared action of services.yaml, or refused."""
+"""Judgment of commands: each is read-only, a declared action of services.yaml, or refused.
 
+A line is parsed strictly into the words of one simple command. Quotes and backslashes are parsed,
+other shell syntax is refused. No shell ever sees the line: an ambiguous line might mean something
+else to the next parser.
+"""
+
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lamplighter.domain.services.service import Action, Service
-from lamplighter.domain.shell import forms, patterns, spelling
-from lamplighter.domain.shell.families import refusal_reason
-from lamplighter.domain.shell.forms import CommandRule, RuleMismatch, match_words, merge_options
-from lamplighter.domain.shell.parsing import UnclearCommand, parse
-from lamplighter.domain.shell.read_only import read_only_commands
+from lamplighter.domain.shell import patterns
+from lamplighter.domain.shell.forms import (
+    CommandRule,
+    RuleMismatch,
+    match_words,
+    merge_options,
+    read_only_commands,
+)
 from lamplighter.domain.shell.rules import CommandPolicy
 
+LINE_CHARACTERS: Final = 4000
+MAX_WORDS: Final = 100
 LONGEST_KEY: Final = 3
 _MORE: Final = "is not on the list of read-only commands; it can be declared in services.yaml"
+
+_VALUE: Final = "{!r} would be expanded; write out the value"
+_WHY: Final = {
+    **dict.fromkeys(";&|", "only one command is allowed: {!r} would start another"),
+    **dict.fromkeys("<>", "{!r} would redirect to or from a file, or start another command"),
+    **dict.fromkeys("$`!", _VALUE),
+    **dict.fromkeys("*?[]", "{!r} would expand to file names; quote it or write out the names"),
+    **dict.fromkeys("(){}", "{!r} would group or define commands"),
+}
+_PIECE: Final = re.compile(
+    r"""'(?P<single>[^']*)'|"(?P<double>(?:\\["\\$`]|[^"$`!])*+)"|\\(?P<escaped>.)|[^'"\\]"""
+)
+_EXPANDED: Final = re.compile(r'"(?:\\["\\$`]|[^"$`!])*+([$`!])')
+_ESCAPED: Final = re.compile(r'\\(["\\$`])')
+_BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Invisible letters and signs."""
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=")
+_PROGRAM: Final = re.compile(r"/?[A-Za-z0-9_.+/-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class CommandWords:
+    """A program and its arguments."""
+
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnclearCommand:
+    """A line that is not accepted, and the reason."""
+
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +92,92 @@ class RefusedCommand:
 CommandVerdict = PermittedCommand | ActionCommand | RefusedCommand
 
 
+class _ShellSyntax(Exception):
+    """Syntax that only a shell understands."""
+
+
+def parse(line: str) -> CommandWords | UnclearCommand:
+    """Return the words of one simple command, or why it is not one."""
+    line = line.strip(" ")
+    if len(line) > LINE_CHARACTERS:
+        return UnclearCommand(f"the line is longer than {LINE_CHARACTERS} characters")
+    if odd := next((char for char in line if not _is_visible(char)), None):
+        return UnclearCommand(f"an invisible or ambiguous character: U+{ord(odd):04X}")
+    try:
+        argv = tuple(_split(line))
+    except _ShellSyntax as odd_one:
+        return UnclearCommand(str(odd_one))
+    if not argv:
+        return UnclearCommand("the command is empty")
+    if len(argv) > MAX_WORDS:
+        return UnclearCommand(f"more than {MAX_WORDS} words")
+    if _ASSIGNMENT.match(line):
+        return UnclearCommand("it would set a variable for the command")
+    if not _PROGRAM.fullmatch(argv[0]):
+        return UnclearCommand("a program name may contain only letters, digits and . _ + -")
+    return CommandWords(argv)
+
+
+def _is_visible(char: str) -> bool:
+    """Whether a character is visible and unambiguous; a space is the only blank."""
+    if char.isascii():
+        return char.isprintable()
+    if unicodedata.category(char)[0] not in "LNPS" or char in _BLANK:
+        return False
+    return unicodedata.normalize("NFKC", char) == char
+
+
+def _split(line: str) -> list[str]:
+    """Return the words of a line, without quotes and backslashes."""
+    words: list[str] = []
+    at = start = 0
+    while at < len(line):
+        if line[at] == " ":
+            start = at = at + 1
+            continue
+        if at == start:
+            words.append("")
+        piece = _PIECE.match(line, at)
+        if problem := _syntax_problem(line, at, first=at == start, closed=piece is not None):
+            raise _ShellSyntax(problem)
+        assert piece is not None
+        text = piece[piece.lastgroup or 0]
+        words[-1] += _ESCAPED.sub(r"\1", text) if piece.lastgroup == "double" else text
+        at = piece.end()
+    return words
+
+
+def _syntax_problem(line: str, at: int, *, first: bool, closed: bool) -> str:
+    """Return why the character at a position is not accepted; empty if it is."""
+    char = line[at]
+    if char == '"' and (expanded := _EXPANDED.match(line, at)):
+        return _VALUE.format(expanded[1])
+    if not closed:
+        return "the line ends with a backslash" if char == "\\" else "a quote is not closed"
+    if char in _WHY:
+        return _WHY[char].format(char)
+    if char == "#" and first:
+        return "'#' would begin a comment"
+    if char == "~" and (first or line[at - 1] in "=:"):
+        return _VALUE.format(char)
+    return "" if char.isascii() else f"{char!r} is not ASCII; write it in quotes"
+
+
 def judge_line(line: str, rules: CommandPolicy) -> CommandVerdict:
     """Parse a line into words and return the verdict on it."""
     read = parse(line)
-    return (
-        RefusedCommand(read.why)
-        if isinstance(read, UnclearCommand)
-        else judge_command(read.argv, rules)
-    )
-
-
-def judge_command(argv: Sequence[str], rules: CommandPolicy) -> CommandVerdict:
-    """Return the verdict on a command."""
-    if found := _declared_action(argv, rules):
-        return ActionCommand(found[0].name, found[1].name)
-    hint = _hint(argv, rules)
+    if isinstance(read, UnclearCommand):
+        return RefusedCommand(read.why)
+    argv, hint = read.argv, _declared_action(read.argv, rules)
+    if isinstance(hint, ActionCommand):
+        return hint
     for pattern in rules.services.shell:
         # a wide pattern must not bypass a cooldown
         if patterns.matches(pattern, argv) and not (hint and patterns.is_wide(pattern)):
             return PermittedCommand(
-                tuple(argv), declared=pattern, within=patterns.star_paths(pattern, argv)
+                argv, declared=pattern, within=patterns.star_paths(pattern, argv)
             )
-    program = spelling.program_name(argv[0])
+    program = patterns.program_name(argv[0])
     if "/" in program:
         return RefusedCommand(
             f"{program!r} is not a system program; use the name without a directory"
@@ -81,67 +188,47 @@ def judge_command(argv: Sequence[str], rules: CommandPolicy) -> CommandVerdict:
         return RefusedCommand(f"{wrong}{hint}")
 
 
-def _declared_action(words: Sequence[str], rules: CommandPolicy) -> tuple[Service, Action] | None:
-    wanted = spelling.normalize_command(words)
+def _declared_action(argv: Sequence[str], rules: CommandPolicy) -> ActionCommand | str:
+    """Return the action that a command is, else a hint at the first one inside the command."""
+    hint, normalized = "", patterns.normalize_command(argv)
     for service in rules.services:
         for action in service.actions:
-            if spelling.normalize_command(action.argv) == wanted:
-                return service, action
-    return None
+            declared = patterns.normalize_command(action.argv)
+            if declared == normalized:
+                return ActionCommand(service.name, action.name)
+            if not hint and patterns.contains_words(argv, declared):
+                hint = f"; {service.name} has the action {action.name}: use run_action"
+    return hint
 
 
 def _read_command(argv: tuple[str, ...], rules: CommandPolicy) -> PermittedCommand:
-    program = argv[0]
-    listed = read_only_commands()
-    before, at = _match_leading(argv, rules)
-    length = next((n for n in range(LONGEST_KEY, 0, -1) if _key(argv, at, n) in listed.rules), 0)
-    key = _key(argv, at, length)
+    program, listed = argv[0], read_only_commands()
+    common = listed.common.get(program)
+    leading = listed.leading.get(program) or common
+    at = _verb_at(leading, argv) if leading else 1
+    front, paths = argv[1:at], list[int]()
+    if leading and not common:
+        paths = [1 + index for index in match_words(leading, front, rules)]
+    keys = {n: " ".join((program, *argv[at : at + n - 1])) for n in range(LONGEST_KEY, 0, -1)}
+    length = next((n for n, key in keys.items() if key in listed.rules), 0)
     rest = argv[at + length - 1 :]
-    if not length or (length == 1 and _is_verb(program, rest)):
+    verbs = [word for word in rest[:1] if not word.startswith("-")]
+    if not length or (length == 1 and verbs and _has_subcommands(program)):
         raise RuleMismatch(_unknown_reason(program, argv[at:]))
-    shape = listed.rules[key]
-    if program in listed.common:
-        shape = merge_options(shape, listed.common[program])
-        # words before the verb belong to the same form
-        rest = (*argv[1:at], *rest)
-        before = forms.MatchedWords(())
-    after = match_words(shape, rest, rules)
-    verbs = argv[at : at + length - 1]
-    head = (program, *before.argv, *verbs, *shape.added)
-    paths = (
-        *(1 + index for index in before.paths),
-        *(len(head) + index for index in after.paths),
-    )
-    return PermittedCommand((*head, *after.argv), paths)
-
-
-def _match_leading(argv: Sequence[str], rules: CommandPolicy) -> tuple[forms.MatchedWords, int]:
-    """Match the options before the verb with their rule, and return the position of the verb."""
-    listed = read_only_commands()
-    shape = listed.leading.get(argv[0]) or listed.common.get(argv[0])
-    if shape is None:
-        return forms.MatchedWords(()), 1
-    at = _verb_at(shape, argv)
-    if argv[0] in listed.common:
-        return forms.MatchedWords(()), at
-    return match_words(shape, argv[1:at], rules), at
+    shape = listed.rules[keys[length]]
+    if common:  # words before the verb belong to the same form
+        shape, rest, front = merge_options(shape, common), (*front, *rest), ()
+    head = (program, *front, *argv[at : at + length - 1], *shape.added)
+    paths += [len(head) + index for index in match_words(shape, rest, rules)]
+    return PermittedCommand((*head, *rest), tuple(paths))
 
 
 def _verb_at(shape: CommandRule, argv: Sequence[str]) -> int:
     """Return the end of the options before the verb; some of them have a value."""
     at = 1
     while at < len(argv) and argv[at].startswith("-") and argv[at] != "--":
-        valued = bool(shape.options.get(argv[at]))
-        at += 2 if valued else 1
+        at += 2 if shape.options.get(argv[at]) else 1
     return min(at, len(argv))
-
-
-def _key(words: Sequence[str], at: int, length: int) -> str:
-    return " ".join((words[0], *words[at : at + length - 1]))
-
-
-def _is_verb(program: str, rest: Sequence[str]) -> bool:
-    return _has_subcommands(program) and bool(rest) and not rest[0].startswith("-")
 
 
 def _has_subcommands(program: str) -> bool:
@@ -149,16 +236,7 @@ def _has_subcommands(program: str) -> bool:
 
 
 def _unknown_reason(program: str, rest: Sequence[str]) -> str:
-    if why := refusal_reason(program):
+    if why := patterns.refusal_reason(program):
         return f"{program} {why}"
-    if rest and _has_subcommands(program):
-        return f"{program} {rest[0]} {_MORE}"
-    return f"{program} {_MORE}"
-
-
-def _hint(words: Sequence[str], rules: CommandPolicy) -> str:
-    for service in rules.services:
-        for action in service.actions:
-            if spelling.contains_words(words, spelling.normalize_command(action.argv)):
-                return f"; {service.name} has the action {action.name}: use run_action"
-    return ""
+    verb = f" {rest[0]}" if rest and _has_subcommands(program) else ""
+    return f"{program}{verb} {_MORE}"

@@ -16,11 +16,10 @@ from typing import Final
 
 from lamplighter.domain.actions.policy import quote_name
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.shell.git import settings_problem
+from lamplighter.domain.shell.forms import read_only_commands
 from lamplighter.domain.shell.judge import PermittedCommand
-from lamplighter.domain.shell.read_only import read_only_commands
-from lamplighter.domain.shell.rules import SAFE_FILES, CommandPolicy, is_within
-from lamplighter.domain.shell.spelling import TRUSTED
+from lamplighter.domain.shell.patterns import TRUSTED
+from lamplighter.domain.shell.rules import SAFE_FILES, CommandPolicy, is_within, settings_problem
 from lamplighter.supervisor.tools.readable import Readable
 
 PATH: Final = ":".join(TRUSTED)

@@ -34,6 +34,12 @@ NO_ANSWER: Final = "the connection failed"
 _decode = json.JSONDecoder(strict=False).decode  # some engines print raw control characters
 MAX_LEVELS: Final = 100
 MAX_NUMBER: Final = 10**15
+_CLI_USAGE: Final = {
+    "uncached": "inputTokens",
+    "output": "outputTokens",
+    "cache_read": "cacheReadInputTokens",
+    "cache_write": "cacheCreationInputTokens",
+}
 
 
 def parse(line: bytes, *, usage: bool = False) -> list[TranscriptItem]:
@@ -200,16 +206,10 @@ def _total_usage(message: dict[str, Any]) -> Usage | None:
     used = [_dict(each) for each in _dict(message.get("modelUsage")).values()]
     if not used:
         return None
-    return Usage(
-        uncached=_sum_usage(used, "inputTokens"),
-        output=_sum_usage(used, "outputTokens"),
-        cache_read=_sum_usage(used, "cacheReadInputTokens"),
-        cache_write=_sum_usage(used, "cacheCreationInputTokens"),
+    return Usage.read(
+        lambda name: min(MAX_NUMBER, sum(_integer(each.get(name)) or 0 for each in used)),
+        _CLI_USAGE,
     )
-
-
-def _sum_usage(used: list[dict[str, Any]], name: str) -> int:
-    return min(MAX_NUMBER, sum(_integer(each.get(name)) or 0 for each in used))
 
 
 def _missing(message: dict[str, Any]) -> tuple[str, ...]:
@@ -226,12 +226,7 @@ def _missing(message: dict[str, Any]) -> tuple[str, ...]:
 def _usage(usage: Any) -> Usage | None:
     if not isinstance(usage, dict):
         return None
-    return Usage(
-        uncached=_integer(usage.get("input_tokens")) or 0,
-        output=_integer(usage.get("output_tokens")) or 0,
-        cache_read=_integer(usage.get("cache_read_input_tokens")) or 0,
-        cache_write=_integer(usage.get("cache_creation_input_tokens")) or 0,
-    )
+    return Usage.read(lambda name: _integer(usage.get(name)) or 0)
 
 
 def _blocks(content: Any) -> Iterator[dict[str, Any]]:

@@ -8,12 +8,11 @@ from lamplighter.api.sessions import session_log
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines.line_times import ReadTimes
+from lamplighter.engines.lines import block_line
 from lamplighter.engines.messages import lines
 
 PARTS = [lines.partial_line("One line."), lines.partial_line("[MEMORY:timing:caddy] Takes 5 s")]
-WHOLE = lines.block_line(
-    {"type": "text", "text": "One line.\n[MEMORY:timing:caddy] Takes 5 s"}, "m"
-)
+WHOLE = block_line({"type": "text", "text": "One line.\n[MEMORY:timing:caddy] Takes 5 s"}, "m")
 UNKNOWN_TIMES = ReadTimes(Path("/nonexistent/7.jsonl"))
 SPENT = {"type": "system", "subtype": "spent"}  # what a turn used: before its whole answer
 

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from lamplighter.domain.services.check import CommandCheck
-from lamplighter.engines.probe import checks, lines
+from lamplighter.engines.probe import checks, watch
 from lamplighter.engines.probe.facts import CheckOutcome
 
 
@@ -79,7 +79,7 @@ sys.exit(1)
     cause = 'nginx: (emerg) unknown directive "bogus" in /etc/nginx/nginx.conf:6'
     last = "nginx: configuration file /etc/nginx/nginx.conf test failed"
     assert outcome.detail == f"exit code 1, expected 0: {cause} | {last}"
-    assert lines.describe_outcome(outcome).endswith(f"attempts failed\n{cause}\n{last}")
+    assert watch.describe_outcome(outcome).endswith(f"attempts failed\n{cause}\n{last}")
 
 
 async def test_the_first_and_last_lines_of_a_long_output_are_reported() -> None:

@@ -1,6 +1,7 @@
 """The output of an engine as items, and their display for an operator."""
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -32,6 +33,15 @@ class Line:
     cut: bool = False
 
 
+USAGE_FIELDS: Final = {
+    "uncached": "input_tokens",
+    "output": "output_tokens",
+    "cache_read": "cache_read_input_tokens",
+    "cache_write": "cache_creation_input_tokens",
+}
+"""The names of the counts in the Messages API."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Token counts of a model; `uncached` counts input tokens outside the cache."""
@@ -40,6 +50,27 @@ class Usage:
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
+
+    @classmethod
+    def read(cls, count: Callable[[str], int], names: Mapping[str, str] | None = None) -> "Usage":
+        """Return the usage with these counts, by the names of the Messages API or others."""
+        return cls(**{ours: count(theirs) for ours, theirs in (names or USAGE_FIELDS).items()})
+
+    @property
+    def prompt(self) -> int:
+        """All tokens of the input."""
+        return self.uncached + self.cache_read + self.cache_write
+
+    @property
+    def fields(self) -> dict[str, int]:
+        """The counts by the names of the Messages API."""
+        return {theirs: getattr(self, ours) for ours, theirs in USAGE_FIELDS.items()}
+
+    def combined(self, other: "Usage", count: Callable[[int, int], int]) -> "Usage":
+        """Return the usage whose counts are each computed from two usages."""
+        return Usage(
+            **{name: count(getattr(self, name), getattr(other, name)) for name in USAGE_FIELDS}
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,12 +106,7 @@ class Assembly:
     @property
     def usage(self) -> Usage:
         """The tokens used, as far as the server reported them."""
-        return Usage(
-            uncached=self._count("input_tokens"),
-            output=self._count("output_tokens"),
-            cache_read=self._count("cache_read_input_tokens"),
-            cache_write=self._count("cache_creation_input_tokens"),
-        )
+        return Usage.read(self._count)
 
     def _count(self, name: str) -> int:
         """Return a count of tokens as it may be believed: a whole number, and not below 0."""

@@ -1,6 +1,7 @@
 """The turns of a session: query the model, use its tools, until it is done."""
 
 import asyncio
+import operator
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,10 +12,16 @@ from typing import Any, Final
 
 from lamplighter.domain.sessions.transcript import Usage
 from lamplighter.domain.text import shorten
+from lamplighter.engines.lines import (
+    Line,
+    block_line,
+    init_line,
+    system_line,
+    tool_result_line,
+)
 from lamplighter.engines.messages import checkpoint, cuts, lines, retries, window
 from lamplighter.engines.messages.asking import GateClient
 from lamplighter.engines.messages.checkpoint import Checkpoint
-from lamplighter.engines.messages.lines import Line
 from lamplighter.engines.messages.model import Model, Reply
 from lamplighter.engines.messages.request import MessagesRequest
 from lamplighter.engines.messages.retries import RequestFailed
@@ -79,9 +86,8 @@ class TurnLoop:
         """Take turns until the session's last line is printed."""
         await self._open()
         while not self.state.ended:
-            why = self._enough()
-            if why is not None:
-                self._end(lines.error_line(used=self._used(), **why))
+            if limit := self._enough():
+                self._emit([limit])
                 return
             if self._uses():
                 await self._use_tools()
@@ -89,18 +95,16 @@ class TurnLoop:
             try:
                 await self._turn()
             except RequestFailed as failed:
-                self._end(self._unanswered(failed))
+                reason = "prompt_too_long" if failed.too_long else "api_error"
+                kind = failed.kind if failed.status is None else None
+                api = {"api_error_status": failed.status, "api_error": kind}
+                self._emit([self._failed(failed.message, "error_api", reason, **api)])
 
     def interrupted(self) -> None:
         """Record that an end was requested."""
-        self._end(
-            lines.error_line(
-                "The session was interrupted.",
-                self._used(),
-                subtype="error_during_execution",
-                terminal_reason="aborted_tools" if self.state.under_way else "aborted_streaming",
-            )
-        )
+        reason = "aborted_tools" if self.state.under_way else "aborted_streaming"
+        why = "The session was interrupted."
+        self._emit([self._failed(why, "error_during_execution", reason)])
 
     async def _open(self) -> None:
         """Begin, or resume from the checkpoint: first print the unprinted lines."""
@@ -109,10 +113,8 @@ class TurnLoop:
             self.began = monotonic() - state.duration_ms / 1000
             missing = state.unprinted[max(0, self.request.printed - state.printed) :]
             state.printed = self.request.printed
-            resumed_lines = (
-                [] if state.ended else [lines.resume_line(self.request.resumed, state.turns)]
-            )
-            self._emit([*resumed_lines, *missing])
+            resumed = system_line("resumed", times=self.request.resumed, num_turns=state.turns)
+            self._emit(missing if state.ended else [resumed, *missing])
             return
         tools = await self.gate.tools()
         state.tools = tools or []
@@ -121,28 +123,23 @@ class TurnLoop:
         state.messages = [{"role": "user", "content": self.request.prompt}]
         state.cost = None if self.request.price is None else 0.0
         names = [each["name"] for each in state.tools]
-        self._emit([lines.init_line(self.request.model, names, reached=tools is not None)])
+        server = {"name": "lamplighter", "status": "failed" if tools is None else "connected"}
+        self._emit([init_line("messages", self.request.model, names, mcp_servers=[server])])
 
-    def _enough(self) -> dict[str, Any] | None:
-        """Return the limit that is reached; no turn begins beyond a limit."""
+    def _enough(self) -> Line | None:
+        """Return the last line if a limit is reached; no turn begins beyond a limit."""
         state, request = self.state, self.request
         if request.max_turns and state.turns >= request.max_turns:
-            return {
-                "why": f"Reached maximum number of turns ({request.max_turns})",
-                "subtype": "error_max_turns",
-                "terminal_reason": "max_turns",
-            }
+            why = f"Reached maximum number of turns ({request.max_turns})"
+            return self._failed(why, "error_max_turns", "max_turns")
+        tokens = state.usage.prompt + state.usage.output
         if request.budget_usd is not None and (state.cost or 0.0) >= request.budget_usd:
             why = f"Reached maximum budget (${request.budget_usd:g})"
-        elif state.cost is None and _total_tokens(state.usage) >= UNPRICED_TOKENS:
-            why = f"Used {_total_tokens(state.usage):,} tokens of a model whose price is unknown"
+        elif state.cost is None and tokens >= UNPRICED_TOKENS:
+            why = f"Used {tokens:,} tokens of a model whose price is unknown"
         else:
             return None
-        return {
-            "why": why,
-            "subtype": "error_max_budget_usd",
-            "terminal_reason": "budget_exhausted",
-        }
+        return self._failed(why, "error_max_budget_usd", "budget_exhausted")
 
     async def _turn(self) -> None:
         """Query the model once, with the current prompt in place of the previous one."""
@@ -150,10 +147,8 @@ class TurnLoop:
         context = await self.gate.context(self.request.prompt[:QUERY_CHARS])
         if not context.get("is_error"):
             state.injected = str(context.get("text", state.injected))
-            state.handoffs, state.approvals = (
-                context.get("handoffs", []),
-                context.get("approvals", []),
-            )
+            state.handoffs = context.get("handoffs", [])
+            state.approvals = context.get("approvals", [])
         self._take(await self._answer())
 
     async def _answer(self) -> Reply:
@@ -174,24 +169,23 @@ class TurnLoop:
                 pause = retries.pause(attempt, failed, random.random())
                 if pause is None:
                     raise
-                retry = attempt, retries.MAX_RETRIES, pause, failed.status, failed.kind
-                self._print(lines.retry_line(*retry))
+                most = retries.MAX_RETRIES
+                retry = lines.retry_line(attempt, most, pause, failed.status, failed.kind)
+                self._print(retry)
                 await asyncio.sleep(pause)
             else:
                 sent = window.estimate([system, state.tools, state.messages])
-                state.scale = window.scale(_prompt_tokens(reply.usage), sent)
+                state.scale = window.scale(reply.usage.prompt, sent)
                 return reply
         raise AssertionError
 
     def _trim(self, system: list[str]) -> None:
         """Leave the oldest out when it is too much, and then some more: not again next turn."""
         state = self.state
-        fixed = window.estimate([system, state.tools])
-        room = state.room / state.scale - fixed
+        room = state.room / state.scale - window.estimate([system, state.tools])
         if window.estimate(state.messages) > room:
-            state.messages = [
-                dict(each) for each in window.trim_messages(state.messages, room * TRIM_SHARE)
-            ]
+            trimmed = window.trim_messages(state.messages, room * TRIM_SHARE)
+            state.messages = [dict(each) for each in trimmed]
 
     def _take(self, reply: Reply) -> None:
         """Store and print the model's answer, and return how the session continues."""
@@ -204,13 +198,10 @@ class TurnLoop:
         content = [each for each in blocks if each.get("text", "x").strip()]
         if content:
             state.messages.append({"role": "assistant", "content": content})
-        printed = [
-            lines.block_line(each, state.model)
-            for each in content
-            if each["type"] in VISIBLE_BLOCKS
-        ]
-        printed += [lines.cut_line(lost)] if lost else []
-        printed.append(lines.usage_line(self._used()))
+        visible = [each for each in content if each["type"] in VISIBLE_BLOCKS]
+        printed = [block_line(each, state.model) for each in visible]
+        printed += [system_line("cut_off", text=lost)] if lost else []
+        printed.append(system_line("spent", **self._usage))
         self._emit([*printed, *self._next(reply.stop, content)])
 
     def _next(self, stop: str, content: list[dict[str, Any]]) -> list[Line]:
@@ -221,10 +212,10 @@ class TurnLoop:
         state.cut_lines = [*state.cut_lines, *cuts.marker_lines(content)] if cut else []
         uses = any(each["type"] == "tool_use" for each in content)
         if stop == "refusal":
-            return [self._last(self._failed(REFUSED, "error_refusal", "refusal"))]
+            return [self._failed(REFUSED, "error_refusal", "refusal")]
         if state.cuts > cuts.MAX_CUTS:
             why = "The model's answers were repeatedly cut off at the token limit."
-            return [self._last(self._failed(why, "error_max_output_tokens", "output_tokens"))]
+            return [self._failed(why, "error_max_output_tokens", "output_tokens")]
         if uses:
             return []
         if cut or stop == "pause_turn":
@@ -232,7 +223,8 @@ class TurnLoop:
             state.messages.append({"role": "user", "content": words})
             return []
         words = "\n".join(each["text"] for each in content if each["type"] == "text")
-        return [self._last(lines.result_line(words, stop, self._used()))]
+        state.ended = True
+        return [lines.result_line(words, stop, self._timed_usage())]
 
     async def _use_tools(self) -> None:
         """Run the tool uses of the last message, one after another.
@@ -267,7 +259,7 @@ class TurnLoop:
         found = answer.get("found")
         self.state.answers.append(block)
         self.state.under_way = ""
-        self._emit([lines.tool_result_line(block, found if isinstance(found, dict) else None)])
+        self._emit([tool_result_line(block, found if isinstance(found, dict) else None)])
 
     def _uses(self) -> list[dict[str, Any]]:
         """Return the tools that wait to be used."""
@@ -279,38 +271,21 @@ class TurnLoop:
     def _count(self, used: Usage) -> None:
         state, price = self.state, self.request.price
         state.turns += 1
-        state.usage = _add_usage(state.usage, used)
+        state.usage = state.usage.combined(used, operator.add)
         if price is not None:
             state.cost = (state.cost or 0.0) + price.of(used)
 
-    def _unanswered(self, failed: RequestFailed) -> Line:
-        return lines.error_line(
-            failed.message,
-            self._used(),
-            subtype="error_api",
-            terminal_reason="prompt_too_long" if failed.too_long else "api_error",
-            status=failed.status,
-            api_error=failed.kind if failed.status is None else None,
-        )
-
-    def _failed(self, why: str, subtype: str, terminal_reason: str) -> Line:
-        return lines.error_line(why, self._used(), subtype=subtype, terminal_reason=terminal_reason)
-
-    def _used(self) -> lines.SessionUsage:
-        state = self.state
-        return lines.SessionUsage(
-            turns=state.turns,
-            usage=state.usage,
-            cost=state.cost,
-            duration_ms=round((monotonic() - self.began) * 1000),
-        )
-
-    def _last(self, line: Line) -> Line:
+    def _failed(self, why: str, subtype: str, terminal_reason: str, **api: Any) -> Line:
+        """Return the last line of a session that failed."""
         self.state.ended = True
-        return line
+        return lines.error_line(why, subtype, terminal_reason, self._timed_usage(), **api)
 
-    def _end(self, line: Line) -> None:
-        self._emit([self._last(line)])
+    def _timed_usage(self) -> Line:
+        return {"duration_ms": round((monotonic() - self.began) * 1000), **self._usage}
+
+    @property
+    def _usage(self) -> Line:
+        return lines.usage_fields(self.state.turns, self.state.usage, self.state.cost)
 
     def _emit(self, printed: list[Line]) -> None:
         """Print lines, each once: the checkpoint stores them before they are printed."""
@@ -324,20 +299,3 @@ class TurnLoop:
     def _print(self, line: Line) -> None:
         self.write(line)
         self.state.printed += 1
-
-
-def _prompt_tokens(usage: Usage) -> int:
-    return usage.uncached + usage.cache_read + usage.cache_write
-
-
-def _total_tokens(usage: Usage) -> int:
-    return _prompt_tokens(usage) + usage.output
-
-
-def _add_usage(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        uncached=one.uncached + other.uncached,
-        output=one.output + other.output,
-        cache_read=one.cache_read + other.cache_read,
-        cache_write=one.cache_write + other.cache_write,
-    )

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from lamplighter.engines import Command, EngineInput, Trait
 
-if TYPE_CHECKING:
-    from lamplighter.domain.memory.memory import Memory
-    from lamplighter.domain.sessions.marker_results import CheckResult
-
 NAME: Final = "probe"
 _PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_MEMORY: Final = [
+    "id",
+    "service",
+    "category",
+    "observation",
+    "confidence",
+    "trust",
+    "updated_at",
+]
+_RESULT: Final = ["ok", "status", "latency_ms", "flapped", "at", "detail"]
 
 
 class ProbeEngine:
@@ -32,8 +38,7 @@ class ProbeEngine:
         import msgspec
 
         from lamplighter.domain.sessions.session import Trigger
-        from lamplighter.engines.probe import request as wire
-        from lamplighter.formats import serialize
+        from lamplighter.engines.probe.request import pack
 
         request = {
             "session": task.session.id,
@@ -41,12 +46,12 @@ class ProbeEngine:
             "dry_run": task.session.dry_run,
             "logs": task.commands,
             "gate": task.gate,
-            "now": serialize.format_moment(task.session.started_at),
-            "services": [wire.pack(service) for service in task.services],
-            "declared": [wire.pack(service) for service in task.declared],
-            "memories": [_memory(memory) for memory in task.memories],
+            "now": task.session.started_at,
+            "services": [pack(service) for service in task.services],
+            "declared": [pack(service) for service in task.declared],
+            "memories": [_values(memory, _MEMORY) for memory in task.memories],
             "history": {
-                key: [_check_result(result) for result in results]
+                key: [{**_values(each, _RESULT), "session": each.session_id} for each in results]
                 for key, results in task.check_results.items()
             },
             "uses": task.uses,
@@ -56,36 +61,12 @@ class ProbeEngine:
             "known_fix": task.known_fix,
             "fix_only": task.session.trigger is Trigger.KNOWN_FIX,
             "failed": task.failed,
-            "passed": {key: serialize.format_moment(at) for key, at in task.passed.items()},
+            "passed": task.passed,
         }
         env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         argv = (sys.executable, "-m", "lamplighter.engines.probe")
         return Command(argv=argv, stdin=msgspec.json.encode(request), env=env)
 
 
-def _memory(memory: Memory) -> dict[str, Any]:
-    from lamplighter.formats import serialize
-
-    return {
-        "id": memory.id,
-        "service": memory.service,
-        "category": memory.category,
-        "observation": memory.observation,
-        "confidence": memory.confidence,
-        "trust": memory.trust,
-        "updated_at": serialize.format_moment(memory.updated_at),
-    }
-
-
-def _check_result(result: CheckResult) -> dict[str, Any]:
-    from lamplighter.formats import serialize
-
-    return {
-        "ok": result.ok,
-        "status": result.status,
-        "latency_ms": result.latency_ms,
-        "flapped": result.flapped,
-        "at": serialize.format_moment(result.at),
-        "session": result.session_id,
-        "detail": result.detail,
-    }
+def _values(entity: object, names: list[str]) -> dict[str, object]:
+    return {name: getattr(entity, name) for name in names}

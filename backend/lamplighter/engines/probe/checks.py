@@ -4,9 +4,9 @@ import asyncio
 import ipaddress
 import os
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
@@ -87,18 +87,14 @@ def _describe_lack(required: DiskSpace, usage: os.statvfs_result) -> str:
     least = required.percent or 0.0
     share = _free_share(usage)
     if share < least:
-        return f"{_percent(share)}, less than {_percent(least)}: {size(left)}"
+        return f"{share:.3g}%, less than {least:.3g}%: {size(left)}"
     share = 100 * usage.f_favail / usage.f_files if usage.f_files else 100.0
-    return f"{_percent(share)}, less than {_percent(least)} of inodes" if share < least else ""
+    return f"{share:.3g}%, less than {least:.3g}% of inodes" if share < least else ""
 
 
-def _free_share(found: os.statvfs_result) -> float:
+def _free_share(usage: os.statvfs_result) -> float:
     # like df: space reserved for root is not free
-    return 100 * found.f_bavail / max(1, found.f_blocks - found.f_bfree + found.f_bavail)
-
-
-def _percent(share: float) -> str:
-    return f"{share:.3g}%"
+    return 100 * usage.f_bavail / max(1, usage.f_blocks - usage.f_bfree + usage.f_bavail)
 
 
 async def probe_processes(check: ProcessCheck) -> ProbeAnswer:
@@ -108,14 +104,13 @@ async def probe_processes(check: ProcessCheck) -> ProbeAnswer:
 
 
 def _count_processes(check: ProcessCheck) -> ProbeAnswer:
-    found = [each for each in psutil.process_iter() if _is_match(check, each)]
-    if problem := _count_problem(check, len(found)):
-        return ProbeAnswer(ok=False, answered=None if found else False, detail=inline(problem))
-    memory = sum(map(_memory, found))
-    if check.memory_bytes is None or memory <= check.memory_bytes:
-        return ProbeAnswer(ok=True)
+    matches = [each for each in psutil.process_iter() if _is_match(check, each)]
+    if problem := _count_problem(check, len(matches)):
+        return ProbeAnswer(ok=False, answered=None if matches else False, detail=inline(problem))
+    used, limit = sum(map(_memory, matches)), check.memory_bytes
+    over = limit is not None and used > limit
     return ProbeAnswer(
-        ok=True, warning=f"uses {size(memory)}, more than {size(check.memory_bytes)}"
+        ok=True, warning=f"uses {size(used)}, more than {size(limit or 0)}" if over else ""
     )
 
 
@@ -130,16 +125,12 @@ def _is_match(check: ProcessCheck, process: psutil.Process) -> bool:
 
 
 def _count_problem(check: ProcessCheck, count: int) -> str:
-    if check.counts is None:
-        wrong, expected = count == 0, ""
-    else:
-        wrong, expected = count not in check.counts, f", expected {format_ranges((check.counts,))}"
-    if not wrong:
+    if count in (check.counts or ()) or (check.counts is None and count):
         return ""
-    like = f" {check.command}" if check.command else ""
-    if count == 0:
-        return f"not running: {check.process}{like}"
-    return f"{count} running: {check.process}{like}{expected}"
+    like = f"{check.process} {check.command}" if check.command else check.process
+    if check.counts is None or count == 0:
+        return f"not running: {like}"
+    return f"{count} running: {like}, expected {format_ranges((check.counts,))}"
 
 
 def _memory(process: psutil.Process) -> int:
@@ -168,10 +159,10 @@ async def probe_command(check: CommandCheck) -> ProbeAnswer:
         raise ExhaustedError(ended.error)
     if problem := _problem(check, ended):
         return _failure(harmless(problem), ended)
-    if check.output is None:
-        return ProbeAnswer(ok=True)
     # in a thread: a slow pattern must not delay other services
-    if await asyncio.to_thread(text.pattern_matches, check.output, ended.output):
+    if check.output is None or await asyncio.to_thread(
+        text.pattern_matches, check.output, ended.output
+    ):
         return ProbeAnswer(ok=True)
     return _failure(inline(f"output does not match {check.output}"), ended)
 
@@ -194,12 +185,11 @@ def _failure(problem: str, ended: ProgramResult) -> ProbeAnswer:
     printed = _whole_lines(ended.errors, ended.errors_end)
     printed += _whole_lines(ended.output, ended.output_end)
     masked = mask(printed.decode(errors="replace"), longer_than=BRIEF_CHARACTERS)
-    lines = [line.strip() for line in masked.splitlines() if line.strip()]
-    brief = " | ".join(_harmless(lines, BRIEF_CHARACTERS))
+    brief = " | ".join(_harmless_lines(masked, BRIEF_CHARACTERS))
     return ProbeAnswer(
         ok=False,
         detail=f"{problem}: {brief}" if brief else problem,
-        printed="\n".join(_harmless(lines, OUTPUT_CHARACTERS)),
+        printed="\n".join(_harmless_lines(masked, OUTPUT_CHARACTERS)),
     )
 
 
@@ -210,17 +200,17 @@ def _whole_lines(begin: bytes, end: bytes) -> bytes:
     return b"%b\n%b\n" % (begin, end)
 
 
-def _harmless(lines: Sequence[str], limit: int) -> list[str]:
+def _harmless_lines(printed: str, limit: int) -> list[str]:
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
     return [harmless(line, limit) for line in head_and_tail(lines, limit)]
 
 
 async def report_push(check: PushCheck) -> ProbeAnswer:
     """Return the stored result of a push check: only its job can run it."""
-    lines = [line.strip() for line in check.printed.splitlines() if line.strip()]
     return ProbeAnswer(
         ok=check.ok is not False,
         detail="" if check.ok else inline(check.detail, BRIEF_CHARACTERS),
-        printed="\n".join(_harmless(lines, OUTPUT_CHARACTERS)),
+        printed="\n".join(_harmless_lines(check.printed, OUTPUT_CHARACTERS)),
     )
 
 
@@ -239,15 +229,15 @@ async def probe_dns(check: DnsCheck) -> ProbeAnswer:
         addresses = set(await network.resolve_host(check.host, family=_FAMILIES[check.record]))
     expected = set(map(_canonical_ip, check.addresses))
     addresses = set(map(_canonical_ip, addresses))
-    answered = True if check.server else None
-    if not addresses:
+    ok = bool(addresses) and (not expected or addresses == expected)
+    if ok:
+        detail = _join_addresses(addresses)
+    elif addresses:
+        detail = f"answered {_join_addresses(addresses)}, expected {_join_addresses(expected)}"
+    else:
         kind = f"{check.record} " if check.record else ""
         detail = f"no {kind}address of {check.host}"
-        return ProbeAnswer(ok=False, answered=answered, detail=harmless(detail))
-    if expected and addresses != expected:
-        detail = f"answered {_join_addresses(addresses)}, expected {_join_addresses(expected)}"
-        return ProbeAnswer(ok=False, answered=answered, detail=harmless(detail))
-    return ProbeAnswer(ok=True, answered=answered, detail=harmless(_join_addresses(addresses)))
+    return ProbeAnswer(ok=ok, answered=True if check.server else None, detail=harmless(detail))
 
 
 async def _query_dns(check: DnsCheck, server: str, record: DnsRecord) -> list[str]:
@@ -262,14 +252,12 @@ async def _query_dns(check: DnsCheck, server: str, record: DnsRecord) -> list[st
         reply = await _exchange_query(make_query(check.host, record), server, check.server_port)
         return _addresses(reply, check.host, record, address)
     except ChainTooLong as error:
-        raise network.RefusedError(
-            f"endless CNAME chain, answered by {address}", answered=True
-        ) from error
+        raise RefusedError(f"endless CNAME chain, answered by {address}", answered=True) from error
     except BadResponse as error:
         why = f"answer to another question, from {address}"
-        raise network.RefusedError(why, answered=False) from error
+        raise RefusedError(why, answered=False) from error
     except (DNSException, EOFError) as error:
-        raise network.RefusedError(f"not a DNS answer, from {address}", answered=False) from error
+        raise RefusedError(f"not a DNS answer, from {address}", answered=False) from error
 
 
 async def _exchange_query(query: "Message", server: str, port: int) -> "Message":
@@ -301,11 +289,10 @@ def _addresses(reply: "Message", host: str, record: DnsRecord, address: str) -> 
     from dns.message import QueryMessage
 
     if reply.rcode() == rcode.NXDOMAIN:
-        raise network.RefusedError(f"host name not found: {host}", answered=True)
+        raise RefusedError(f"host name not found: {host}", answered=True)
     if reply.rcode() != rcode.NOERROR:
-        said = rcode.to_text(reply.rcode())
-        why = f"{address} answered {said} for {record} of {host}"
-        raise network.RefusedError(why, answered=True)
+        code = rcode.to_text(reply.rcode())
+        raise RefusedError(f"{address} answered {code} for {record} of {host}", answered=True)
     answer = reply.resolve_chaining().answer if isinstance(reply, QueryMessage) else None
     return [each.address for each in answer or ()]
 
@@ -329,37 +316,28 @@ async def run(check: Check, *, look_again: bool, retry: bool = True) -> CheckOut
     outcome = await _attempt(check)
     while retry and not outcome.ok and outcome.attempts <= check.retries:
         await asyncio.sleep(RETRY_SECONDS)
-        outcome = _merge_retry(outcome, await _attempt(check))
+        again = await _attempt(check)
+        outcome = replace(  # if it passed, with the reason why the first one failed
+            again,
+            attempts=outcome.attempts + 1,
+            failed=outcome.failed + again.failed,
+            detail=outcome.detail if again.ok else again.detail,
+        )
     if look_again and outcome.ok and not outcome.failed:
         outcome = await repeat_passed(outcome, lambda: _attempt(check))
     return outcome
-
-
-def _merge_retry(before: CheckOutcome, again: CheckOutcome) -> CheckOutcome:
-    """Return the newer attempt; if it passed, with the reason why the first one failed."""
-    return replace(
-        again,
-        attempts=before.attempts + 1,
-        failed=before.failed + again.failed,
-        detail=before.detail if again.ok else again.detail,
-    )
 
 
 async def _attempt(check: Check) -> CheckOutcome:
     started = monotonic()
     answer = await _answer(check)
     took = round((monotonic() - started) * 1000, 1)
+    slow = _slow(check, took) if answer.ok else ""
     return CheckOutcome(
+        **asdict(replace(answer, warning=answer.warning or slow)),
         check=check,
-        ok=answer.ok,
         latency_ms=took,
-        status=answer.status,
         failed=0 if answer.ok else 1,
-        detail=answer.detail,
-        excerpt=answer.excerpt,
-        printed=answer.printed,
-        answered=answer.answered,
-        warning=answer.warning or (_slow(check, took) if answer.ok else ""),
         statuses=(answer.status,) if answer.ok and answer.status else (),
     )
 
@@ -371,18 +349,11 @@ async def _answer(check: Check) -> ProbeAnswer:
     except Exception as error:  # any failure of a service is a finding and must not stop the probe
         network.raise_if_exhausted(error)
         target = network.target_of(check)
-        return ProbeAnswer(
-            ok=False,
-            answered=_has_answered(check, error),
-            detail=network.error_reason(error, target=target, timeout=check.timeout),
-        )
-
-
-def _has_answered(check: Check, error: Exception) -> bool | None:
-    """Return whether a service answered although its check broke off."""
-    asks_server = isinstance(check, DnsCheck) and check.server is not None
-    asks_service = asks_server or check.endpoint is not None
-    return network.has_answered(error) if asks_service else None
+        detail = network.error_reason(error, target=target, timeout=check.timeout)
+        asks_server = isinstance(check, DnsCheck) and check.server is not None
+        asks_service = asks_server or check.endpoint is not None
+        answered = network.has_answered(error) if asks_service else None
+        return ProbeAnswer(ok=False, answered=answered, detail=detail)
 
 
 _PROBES: Final[Mapping[type[Any], Callable[[Any], Awaitable[ProbeAnswer]]]] = {

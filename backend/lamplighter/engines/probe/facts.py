@@ -5,6 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Annotated, Final
 
 from msgspec import Meta
@@ -81,8 +82,7 @@ async def repeat_passed(
             detail=passed.detail or again.detail,
             statuses=passed.statuses + again.statuses,
         )
-    more = CHECK_REPEATS if passed.failed else 0
-    return replace(passed, attempts=passed.attempts + more)
+    return replace(passed, attempts=passed.attempts + CHECK_REPEATS * bool(passed.failed))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,15 +163,13 @@ class RoundFacts:
     def find_memory(self, service: Service, words: str) -> MemoryFact | None:
         """Return the memory of a service with this text."""
         same = comparison_key(words)
-        return next(
-            (each for each in self.told_of(service) if comparison_key(each.observation) == same),
-            None,
-        )
+        memories = self.told_of(service)
+        return next((each for each in memories if comparison_key(each.observation) == same), None)
 
     def worth_saying(self, service: Service, words: str) -> bool:
         """Whether an observation is new, or would reinforce a memory."""
-        held = self.find_memory(service, words)
-        return held is None or held.confidence < 1.0 or self.now - held.updated_at > STALE
+        same = self.find_memory(service, words)
+        return same is None or same.confidence < 1.0 or self.now - same.updated_at > STALE
 
 
 def _fact(found: CheckOutcome | PastResult) -> tuple[object, ...]:
@@ -210,14 +208,14 @@ class DurationClaim:
 def startup_claim(service: Service, facts: RoundFacts) -> DurationClaim | None:
     """Return how long a service takes to start by memory; the highest confidence wins."""
     claims = [
-        DurationClaim(seconds, held)
-        for held in facts.told_of(service)
-        if held.category == Category.TIMING and _STARTING.search(held.observation)
-        for seconds in _seconds(held.observation)
+        DurationClaim(seconds, each)
+        for each in facts.told_of(service)
+        if each.category == Category.TIMING
+        and _STARTING.search(each.observation)
+        and (seconds := _seconds(each.observation))
     ]
-    return max(
-        claims, key=lambda each: (each.memory.confidence, each.memory.updated_at), default=None
-    )
+    order = attrgetter("memory.confidence", "memory.updated_at")
+    return max(claims, key=order, default=None)
 
 
 def startup_timeout(claim: DurationClaim | None, action: Action) -> float:
@@ -252,17 +250,17 @@ def compare_claim(seconds: float, claim: DurationClaim) -> str:
     return f"{how} (memory {claim.memory.id} says {claim.seconds:g} s)"
 
 
-def _seconds(observation: str) -> list[float]:
+def _seconds(observation: str) -> float:
+    """Return the duration that a text states; 0 for none, or one that is too long."""
     match = _DURATION.search(observation)
     if match is None:
-        return []
+        return 0.0
     number, unit, more, smaller = match.groups()
     seconds = _in_seconds(number, unit) + (_in_seconds(more, smaller) if more else 0.0)
-    return [seconds] if 0 < seconds <= MAX_CLAIM_SECONDS else []
+    return seconds if seconds <= MAX_CLAIM_SECONDS else 0.0
 
 
 def _in_seconds(number: str, unit: str) -> float:
     short = unit.lower()
-    if short.startswith(("ms", "milli")):
-        return float(number.replace(",", "")) * 0.001
-    return float(number.replace(",", "")) * _UNITS[short[0]]
+    size = 0.001 if short.startswith(("ms", "milli")) else _UNITS[short[0]]
+    return float(number.replace(",", "")) * size

@@ -35,22 +35,6 @@ _HEALTHY: Final = re.compile(r"\bhealthy\b", re.IGNORECASE)
 _NOT_HEALTHY: Final = re.compile(r"\bnot healthy\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """The remarks on a check."""
-
-    level: Level
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class PendingPerson:
-    """A pending request to a person: its time and its text."""
-
-    requested_at: datetime
-    text: str
-
-
 def needs_repeat(service: Service, check: Check, facts: RoundFacts) -> bool:
     """Whether the healthy answer to this check is still unknown."""
     if not isinstance(check, HttpCheck) or check.statuses:
@@ -66,6 +50,7 @@ def service_markers(
         f"[MEMORY:behavior:{service.name}] {words}"
         for outcome in outcomes
         for words in _lessons(service, outcome, facts)
+        if facts.worth_saying(service, words)
     )
     return [*_event(service, outcomes, facts), *learned, *_escalation(service, outcomes, facts)]
 
@@ -77,12 +62,12 @@ def is_warning(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> bo
 
 def describe(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> str:
     """Return the remarks on a check."""
-    return _remark(service, outcome, facts).text
+    return _remark(service, outcome, facts)[1]
 
 
 def level(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts) -> Level:
     """Return the level of its worst check."""
-    levels = [_remark(service, outcome, facts).level for outcome in outcomes]
+    levels = (_remark(service, outcome, facts)[0] for outcome in outcomes)
     return min(levels, key=_ORDER.index, default=Level.INFO)
 
 
@@ -90,13 +75,11 @@ def summary(results: Sequence[tuple[Service, Sequence[CheckOutcome], Level]]) ->
     """Return the whole round in one sentence."""
     if not results:
         return "No services to check."
-    failing = [
-        (service, outcomes) for service, outcomes, worst in results if worst is Level.CRITICAL
-    ]
+    failing = [each for each in results if each[2] is Level.CRITICAL]
     warned = sum(worst is Level.WARNING for _, _, worst in results)
     words = f"{len(results) - len(failing)} of {len(results)} services healthy"
     words += f", {warned} with {'a warning' if warned == 1 else 'warnings'}" if warned else ""
-    for service, outcomes in failing[:MAX_NAMED]:
+    for service, outcomes, _ in failing[:MAX_NAMED]:
         words += f"; {service.name}: {next(each.detail for each in outcomes if not each.ok)}"
     words += f"; and {len(failing) - MAX_NAMED} more" if len(failing) > MAX_NAMED else ""
     return f"{inline(words, EVENT_CHARACTERS)}."
@@ -110,24 +93,20 @@ def _event(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts
     remarks = [_remark(service, outcome, facts) for outcome in outcomes]
     worst = level(service, outcomes, facts)
     if worst is Level.INFO:
-        if not _is_recovered(service, outcomes, facts):
+        before = (facts.history_of(service, each.check)[:1] for each in outcomes if each.ok)
+        if all(past.ok for last in before for past in last):
             return
-        text = "Healthy again: " + ", ".join(each.text for each in remarks)
+        text = "Healthy again: " + ", ".join(remark for _, remark in remarks)
     else:
-        notable = [each for each in remarks if each.level is not Level.INFO]
-        notable.sort(key=lambda each: _ORDER.index(each.level))
-        text = "; ".join(each.text for each in notable)
-    awaited = _pending_person(service, facts) if worst is Level.CRITICAL else None
-    if awaited:  # a person was already requested: no alarm in each round
-        worst, text = Level.WARNING, f"{text}; {awaited.text}"
-    if not (awaited and facts.unchanged(service, outcomes, after=awaited.requested_at)):
-        yield f"[EVENT:{worst}:{service.name}] {inline(text, EVENT_CHARACTERS)}"
-
-
-def _is_recovered(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts) -> bool:
-    """Whether a check passes that failed in the last round."""
-    before = (facts.history_of(service, each.check)[:1] for each in outcomes if each.ok)
-    return any(not past.ok for results in before for past in results)
+        ordered = sorted(remarks, key=lambda each: _ORDER.index(each[0]))
+        text = "; ".join(remark for severity, remark in ordered if severity is not Level.INFO)
+    if worst is Level.CRITICAL and (pending := _pending_person(service, facts)):
+        requested_at, request = pending
+        if facts.unchanged(service, outcomes, after=requested_at):
+            return
+        # a person was already requested: no alarm in each round
+        worst, text = Level.WARNING, f"{text}; {request}"
+    yield f"[EVENT:{worst}:{service.name}] {inline(text, EVENT_CHARACTERS)}"
 
 
 def _escalation(
@@ -135,48 +114,43 @@ def _escalation(
 ) -> Iterator[str]:
     """Escalate a failing service, unless a person has it and nothing has changed."""
     failing = [f"{each.check.name}: {each.detail}" for each in outcomes if not each.ok]
-    awaited = _pending_person(service, facts)
-    if failing and (awaited is None or _is_new(service, outcomes, facts, awaited.requested_at)):
+    pending = _pending_person(service, facts)
+    # again if a check fails that had passed since the escalation
+    if failing and (
+        pending is None
+        or any(
+            not each.ok and is_new_failure(facts.history_of(service, each.check), pending[0])
+            for each in outcomes
+        )
+    ):
         yield f"[ESCALATE:{service.name}] {inline('; '.join(failing), REASON_CHARACTERS)}"
 
 
-def _is_new(
-    service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts, since: datetime
-) -> bool:
-    """Whether a check fails that had passed since the escalation to a person."""
-    return any(
-        not each.ok and is_new_failure(facts.history_of(service, each.check), since)
-        for each in outcomes
-    )
-
-
-def _pending_person(service: Service, facts: RoundFacts) -> PendingPerson | None:
-    """Return the pending person of this service, or of one that it depends on."""
+def _pending_person(service: Service, facts: RoundFacts) -> tuple[datetime, str] | None:
+    """Return the pending request to a person for this service, or for one that it depends on."""
     for name in (service.name, *facts.needs.get(service.name, service.depends_on)):
-        own = name == service.name
+        about = "" if name == service.name else f" for {name}"
         if since := facts.parked.get(name):
-            what = "approval" if own else f"approval for {name}"
-            return PendingPerson(since, f"{what} was requested at {format_time(since, facts.now)}")
+            return since, f"approval{about} was requested at {format_time(since, facts.now)}"
         if since := facts.waiting.get(name):
-            whom = "a person" if own else f"a person for {name}"
-            return PendingPerson(since, f"escalated to {whom} at {format_time(since, facts.now)}")
+            return since, f"escalated to a person{about} at {format_time(since, facts.now)}"
     return None
 
 
-def _remark(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> Remark:
+def _remark(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> tuple[Level, str]:
     name = outcome.check.name
     if not outcome.ok:
-        return Remark(Level.CRITICAL, f"{name}: {outcome.detail}")
+        return Level.CRITICAL, f"{name}: {outcome.detail}"
     if troubles := list(_troubles(service, outcome, facts)):
-        return Remark(Level.WARNING, f"{name}: {', '.join(troubles)}")
+        return Level.WARNING, f"{name}: {', '.join(troubles)}"
     if outcome.status is None:
-        said = "open" if isinstance(outcome.check, TcpCheck) else outcome.detail or "passed"
-        return Remark(Level.INFO, f"{name} {said}")
+        result = "open" if isinstance(outcome.check, TcpCheck) else outcome.detail or "passed"
+        return Level.INFO, f"{name} {result}"
     took = _describe_duration(outcome)
     if outcome.status in (status for status, _ in _claimed_statuses(service, outcome.check, facts)):
         label = "" if name == outcome.check.kind else f"{name}: "
-        return Remark(Level.INFO, f"{label}HTTP {outcome.status}, as remembered, in {took}")
-    return Remark(Level.INFO, f"{name} {outcome.status} in {took}")
+        return Level.INFO, f"{label}HTTP {outcome.status}, as remembered, in {took}"
+    return Level.INFO, f"{name} {outcome.status} in {took}"
 
 
 def _troubles(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> Iterator[str]:
@@ -200,13 +174,11 @@ def _describe_duration(outcome: CheckOutcome) -> str:
 
 
 def _lessons(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> Iterator[str]:
-    if (lesson := _usual_answer(service, outcome, facts)) and facts.worth_saying(service, lesson):
+    if lesson := _usual_answer(service, outcome, facts):
         yield lesson
     past = facts.history_of(service, outcome.check)[: ROUNDS - 1]
     if outcome.flapped and len(past) == ROUNDS - 1 and all(each.flapped for each in past):
-        lesson = _flap_text(outcome.check)
-        if facts.worth_saying(service, lesson):
-            yield lesson
+        yield _flap_text(outcome.check)
 
 
 def _usual_answer(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> str | None:
@@ -243,16 +215,14 @@ def _claimed_statuses(
     places = {harmless(check.place, 80), _place(service, check)}
     if sum(isinstance(each, HttpCheck) for each in service.checks) == 1:
         places.add("")
-    claims = []
-    for fact in sorted(facts.told_of(service), key=lambda each: -each.confidence):
-        match = _ANSWERS.search(fact.observation)
-        if (
-            match
-            and _HEALTHY.search(fact.observation)
-            and not _NOT_HEALTHY.search(fact.observation)
-        ):
-            claims += [(int(match[1]), fact)] if (match[2] or "").rstrip(",.;") in places else []
-    return claims
+    return [
+        (int(match[1]), fact)
+        for fact in sorted(facts.told_of(service), key=lambda each: -each.confidence)
+        if (match := _ANSWERS.search(fact.observation))
+        and _HEALTHY.search(fact.observation)
+        and not _NOT_HEALTHY.search(fact.observation)
+        and (match[2] or "").rstrip(",.;") in places
+    ]
 
 
 def _place(service: Service, check: HttpCheck) -> str:
@@ -291,10 +261,9 @@ def find_cause(
         return FailureCause(f"{well}{history}")
     own, other = first_failure(service, facts), first_failure(cause, facts)
     if own and _healthy_between(cause, own, facts):
+        at = format_time(own.at, facts.now, seconds=True)
         later = f"its dependency {cause.name} fails too, but {service.name} failed before it"
-        return FailureCause(
-            f"{later}, at {format_time(own.at, facts.now, seconds=True)}; {history}"
-        )
+        return FailureCause(f"{later}, at {at}; {history}")
     order = _order(own, other, facts.now)
     return FailureCause(f"its dependency {cause.name} {order}; {history}", cause)
 
@@ -303,25 +272,27 @@ def root_failure(
     service: Service, request: ProbeRequest, outcomes: OutcomesByService
 ) -> Service | None:
     """Return the deepest failing dependency; None when all are healthy."""
-    ill = [
-        each
+    ill = {
+        each.name: each
         for each in request.needs(service)
-        if any(not outcome.ok for outcome in outcomes.get(each.name, ()))
-    ]
-    for each in ill:
-        below = {needed.name for needed in request.needs(each)}
-        if not below & {other.name for other in ill}:
-            return each
-    return None
+        if not all(outcome.ok for outcome in outcomes.get(each.name, ()))
+    }
+    deepest = (
+        each
+        for each in ill.values()
+        if ill.keys().isdisjoint(needed.name for needed in request.needs(each))
+    )
+    return next(deepest, None)
 
 
 def first_failure(service: Service, facts: RoundFacts) -> PastResult | None:
     """Return the first check result of the current failure; None for a new failure."""
-    found: list[PastResult] = []
-    for check in service.checks:
-        run = list(takewhile(lambda past: not past.ok, facts.history_of(service, check)))
-        found += run[-1:]
-    return min(found, key=lambda past: past.at, default=None)
+    failures = (
+        past
+        for check in service.checks
+        for past in takewhile(lambda past: not past.ok, facts.history_of(service, check))
+    )
+    return min(failures, key=lambda past: past.at, default=None)
 
 
 def _healthy_between(service: Service, failed: PastResult, facts: RoundFacts) -> bool:
@@ -334,15 +305,13 @@ def _healthy_between(service: Service, failed: PastResult, facts: RoundFacts) ->
     )
 
 
-def _failed_together(own: PastResult | None, other: PastResult | None) -> bool:
-    """Whether one session found both failing: neither failed first."""
-    return bool(own and other and own.session is not None and own.session == other.session)
-
-
 def _order(own: PastResult | None, other: PastResult | None, now: datetime) -> str:
-    if other and _failed_together(own, other):
-        return f"fails too, since the same round at {format_time(other.at, now, seconds=True)}"
-    return f"failed first, at {format_time(other.at, now, seconds=True)}" if other else "fails too"
+    if other is None:
+        return "fails too"
+    at = format_time(other.at, now, seconds=True)
+    if own and own.session is not None and own.session == other.session:  # neither failed first
+        return f"fails too, since the same round at {at}"
+    return f"failed first, at {at}"
 
 
 def _history(earlier: Sequence[PastResult], passed: datetime | None, now: datetime) -> str:

@@ -15,6 +15,7 @@ import httpx2
 from lamplighter.domain.services.check import PORTS, HttpCheck, url_problem
 from lamplighter.engines.probe import network, text
 from lamplighter.engines.probe.facts import ProbeAnswer
+from lamplighter.engines.probe.network import RefusedError
 from lamplighter.engines.probe.text import READ_CHARACTERS, harmless, inline
 
 BODY_BYTES: Final = 1024 * 1024
@@ -60,19 +61,14 @@ async def probe_http(check: HttpCheck) -> ProbeAnswer:
         reply = await (_follow_redirect(check, url) if hop else _reply(check, url))
         if not (check.redirects and 300 <= reply.status < 400 and reply.location):
             return await _evaluate(check, reply)
-        url = _redirected(url, reply.location)
+        try:
+            url = url.join(reply.location)
+        except httpx2.InvalidURL as error:
+            raise RefusedError("redirected to an invalid URL", answered=True) from error
+        if url_problem(str(url)):
+            why = f"redirected to {reply.location}, which is not an HTTP URL"
+            raise RefusedError(why, answered=True)
     return ProbeAnswer(ok=False, answered=True, detail="too many redirects", status=reply.status)
-
-
-def _redirected(url: httpx2.URL, location: str) -> httpx2.URL:
-    try:
-        there = url.join(location)
-    except httpx2.InvalidURL as error:
-        raise network.RefusedError("redirected to an invalid URL", answered=True) from error
-    if url_problem(str(there)):
-        why = f"redirected to {location}, which is not an HTTP URL"
-        raise network.RefusedError(why, answered=True)
-    return there
 
 
 @contextmanager
@@ -82,27 +78,27 @@ def http_only() -> Iterator[None]:
         yield
     except httpx2.RemoteProtocolError as error:
         # without details that only the authors of the library understand
-        said = str(error).partition(": bytearray")[0]
-        plain = said and "_" not in said and "buffer" not in said
-        why = f"not an HTTP answer: {said}" if plain else "not an HTTP answer"
-        raise network.RefusedError(why, answered=False) from error
+        reason = str(error).partition(": bytearray")[0]
+        readable = reason and "_" not in reason and "buffer" not in reason
+        why = f"not an HTTP answer: {reason}" if readable else "not an HTTP answer"
+        raise RefusedError(why, answered=False) from error
 
 
 async def _evaluate(check: HttpCheck, reply: _Reply) -> ProbeAnswer:
-    answered = reply.status < SERVER_ERROR
-    body = harmless(reply.body[:READ_CHARACTERS].decode(errors="replace"))
+    body = excerpt = harmless(reply.body[:READ_CHARACTERS].decode(errors="replace"))
     if not check.accepts(reply.status):
         detail = f"answered {reply.status}, expected {check.expected}"
         excerpt = "" if body.startswith("<") else body  # the HTML of a proxy explains nothing
-        return ProbeAnswer(
-            ok=False, answered=answered, detail=detail, status=reply.status, excerpt=excerpt
-        )
-    # in a thread: a slow pattern must not delay other services
-    detail = await asyncio.to_thread(_body_problem, check, reply.body) if _reads_body(check) else ""
-    if not detail:
-        return ProbeAnswer(ok=True, answered=answered, status=reply.status)
+    elif _reads_body(check):  # in a thread: a slow pattern must not delay other services
+        detail = await asyncio.to_thread(_body_problem, check, reply.body)
+    else:
+        detail = ""
     return ProbeAnswer(
-        ok=False, answered=answered, detail=detail, status=reply.status, excerpt=body
+        ok=not detail,
+        answered=reply.status < SERVER_ERROR,
+        detail=detail,
+        status=reply.status,
+        excerpt=excerpt if detail else "",
     )
 
 
@@ -123,7 +119,7 @@ async def _follow_redirect(check: HttpCheck, url: httpx2.URL) -> _Reply:
         return await _reply(check, url)
     except Exception as error:
         why = network.error_reason(error, target=network.host_and_port(url), timeout=check.timeout)
-        raise network.RefusedError(f"redirected, then {why}", answered=True) from error
+        raise RefusedError(f"redirected, then {why}", answered=True) from error
 
 
 async def _reply(check: HttpCheck, url: httpx2.URL) -> _Reply:
@@ -135,7 +131,7 @@ async def _reply(check: HttpCheck, url: httpx2.URL) -> _Reply:
         except (httpx2.ConnectError, httpx2.ConnectTimeout):
             if left == 0:
                 raise
-    raise network.RefusedError(f"host name not found: {host}")
+    raise RefusedError(f"host name not found: {host}")
 
 
 async def _exchange(check: HttpCheck, url: httpx2.URL, address: str, *, connect: float) -> _Reply:
@@ -167,13 +163,10 @@ def _reads_body(check: HttpCheck) -> bool:
 
 def _headers(check: HttpCheck, url: httpx2.URL) -> dict[str, str]:
     """Return the request headers; the check's own headers go only to the host it names."""
-    asked = httpx2.URL(check.url)
-    same = (asked.scheme, asked.netloc) == (url.scheme, url.netloc)
-    return {
-        **_BASE_HEADERS,
-        "Host": url.netloc.decode("ascii"),
-        **(dict(check.headers) if same else {}),
-    }
+    own = httpx2.URL(check.url)
+    same = (own.scheme, own.netloc) == (url.scheme, url.netloc)
+    base = {**_BASE_HEADERS, "Host": url.netloc.decode("ascii")}
+    return base | dict(check.headers if same else ())
 
 
 async def _body(response: httpx2.Response) -> bytes:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from lamplighter.domain.services.check import Check, DnsCheck, HttpCheck, TcpCheck, TlsCheck
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
-from lamplighter.engines.probe import checks, evidence, findings, lines
+from lamplighter.engines.probe import checks, evidence, findings
 from lamplighter.engines.probe.facts import CheckOutcome
 from lamplighter.engines.probe.findings import FailureCause
 from lamplighter.engines.probe.text import inline
 from lamplighter.engines.probe.watch import ProbeSession, failing
 
+CHARACTERS = 1000
 STAGE_NOUNS = {
     "dns": "the DNS lookup",
     "tcp": "the TCP connection",
@@ -58,14 +59,14 @@ def _parts(check: Check) -> Iterator[tuple[str, Check]]:
     if check.endpoint is None:
         return
     host, port = check.endpoint
-    more = {"timeout": check.timeout, "retries": 0}
+    within = check.timeout
     if not _is_address(host):
-        yield "dns", DnsCheck(name="dns", host=host, **more)  # type: ignore[arg-type]  # seconds and a count
+        yield "dns", DnsCheck(name="dns", host=host, timeout=within, retries=0)
     if not isinstance(check, TcpCheck):
-        yield "tcp", TcpCheck(name="tcp", host=host, port=port, **more)  # type: ignore[arg-type]  # as above
+        yield "tcp", TcpCheck(name="tcp", host=host, port=port, timeout=within, retries=0)
     # without verification, a check does not fail for an expired certificate, unlike a TLS check
     if isinstance(check, HttpCheck) and check.url.startswith("https:") and check.verify_tls:
-        yield "tls", TlsCheck(name="tls", host=host, port=port, **more)  # type: ignore[arg-type]  # as above
+        yield "tls", TlsCheck(name="tls", host=host, port=port, timeout=within, retries=0)
 
 
 def _is_address(host: str) -> bool:
@@ -73,9 +74,6 @@ def _is_address(host: str) -> bool:
         ipaddress.ip_address(host.partition("%")[0])
         return True
     return False
-
-
-CHARACTERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,31 +90,21 @@ class ServiceDiagnosis:
 
 async def run(watch: ProbeSession) -> str:
     """Check the dependencies first, then the services; report the failures and their causes."""
+    own = watch.request.services
+    needs = (each for service in own for each in watch.request.needs(service))
+    needed = {each.name: each for each in needs if each not in own}
     results = dict[str, Sequence[CheckOutcome]]()
-    for circle in _dependency_order(watch):
-        for service, outcomes in await watch.look_at(circle):
+    for layer in (needed.values(), own):
+        for service, outcomes in await watch.look_at(layer):
             results[service.name] = outcomes
-    ill = [each for each in watch.request.services if failing(results[each.name])]
-    for service in watch.request.services:
+    ill = [each for each in own if failing(results[each.name])]
+    for service in own:
         if service not in ill:
             await _report_passing(watch, service, results)
-    found = await asyncio.gather(*(_diagnose(watch, service, results) for service in ill))
-    for each in found:
+    diagnoses = await asyncio.gather(*(_diagnose(watch, service, results) for service in ill))
+    for each in diagnoses:
         _report_service(watch, each)
-    handed = _escalate_cause(watch, found, results)
-    return _summary(found, handed)
-
-
-def _dependency_order(watch: ProbeSession) -> list[list[Service]]:
-    """Return the services to check, in order: the dependencies, then the services."""
-    own = list(watch.request.services)
-    needed = {
-        each.name: each
-        for service in own
-        for each in watch.request.needs(service)
-        if each not in own
-    }
-    return [list(needed.values()), own]
+    return _summary(diagnoses, _escalate_cause(watch, diagnoses, results))
 
 
 async def _diagnose(
@@ -146,19 +134,16 @@ async def _report_passing(
 
 def _report_service(watch: ProbeSession, diagnosis: ServiceDiagnosis) -> None:
     service, outcome, case = diagnosis.service, diagnosis.outcome, diagnosis.case
-    use = watch.use()
-    given = {"service": service.name, "check": outcome.check.name}
-    watch.emit(lines.tool_use_line("isolate", given, use))
+    names = {"service": service.name, "check": outcome.check.name}
+    use = watch.begin_use("isolate", **names)
     values = {
-        "service": service.name,
-        "check": None,
+        **names,
         "stage": diagnosis.isolated.stage,
         "cause": case.cause.name if case.cause else None,
         "detail": inline(diagnosis.isolated.detail, CHARACTERS),
     }
-    values["check"] = outcome.check.name
     printed = "\n".join([str(diagnosis.isolated), *diagnosis.evidence])
-    watch.emit(lines.tool_result_line(printed, use, failed=True, values=values))
+    watch.end_use(use, printed, failed=True, values=values)
     level = Level.WARNING if case.cause else Level.CRITICAL
     words = "; ".join([f"{outcome.check.name}: {diagnosis.isolated}; {case}", *diagnosis.evidence])
     watch.emit_text(f"[EVENT:{level}:{service.name}] {inline(words, CHARACTERS + 500)}")

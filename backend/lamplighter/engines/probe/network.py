@@ -80,10 +80,8 @@ async def resolve_host(
         entries = await loop.getaddrinfo(host, port, family=family, type=_STREAM)
     except socket.gaierror as error:
         socket.socket().close()  # without a free descriptor, the resolver reports an unknown name
-        again = error.errno == socket.EAI_AGAIN
-        raise RefusedError(
-            f"host name {'resolution failed' if again else 'not found'}: {host}"
-        ) from error
+        why = "resolution failed" if error.errno == socket.EAI_AGAIN else "not found"
+        raise RefusedError(f"host name {why}: {host}") from error
     except ValueError as error:  # a label is too long, or a character is invalid
         raise RefusedError(f"host name not found: {host}") from error
     return _hosts(entries)
@@ -133,10 +131,8 @@ def error_reason(error: Exception, *, target: str, timeout: float) -> str:
     chain = list(_chain(error))
     if any(isinstance(each, TimeoutError) for each in chain):
         return f"timed out after {seconds(timeout)}"
-    for each in chain:
-        if words := _reason(each, target):
-            return words
-    return harmless(f"no answer from {target}: {error or type(error).__name__}")
+    reasons = filter(None, (_reason(each, target) for each in chain))
+    return next(reasons, harmless(f"no answer from {target}: {error or type(error).__name__}"))
 
 
 def raise_if_exhausted(error: Exception) -> None:
@@ -203,9 +199,8 @@ async def probe_tls(check: TlsCheck) -> ProbeAnswer:
     try:
         certificate = await _certificate(check, context)
     except ssl.SSLCertVerificationError as error:
-        return ProbeAnswer(
-            ok=False, answered=True, detail=harmless(await _validation_error(check, error))
-        )
+        detail = harmless(await _validation_error(check, error))
+        return ProbeAnswer(ok=False, answered=True, detail=detail)
     if problem := _problem_today(certificate, clock.now()):
         return ProbeAnswer(ok=False, answered=True, detail=f"certificate {problem}")
     left = certificate.not_valid_after_utc - clock.now()
@@ -300,8 +295,7 @@ async def describe_certificate(check: TlsCheck) -> list[str]:
     shown = await _certificate(check, _context(None, verify=False))
     dates = f"{shown.not_valid_before_utc:%Y-%m-%d} to {shown.not_valid_after_utc:%Y-%m-%d}"
     subject, issuer = (each.rfc4514_string() for each in (shown.subject, shown.issuer))
-    own = subject == issuer
-    by = "itself" if own else issuer
+    by = "itself" if subject == issuer else issuer
     return [harmless(f"the certificate is of {subject}{_names(shown)}, by {by}, valid {dates}")]
 
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from time import monotonic
 from typing import Final
 
@@ -19,7 +18,7 @@ from lamplighter.domain.services.cooldown import (
 from lamplighter.domain.services.cooldown import UseOutcome as Used
 from lamplighter.domain.services.service import Action, ActionKind, Service
 from lamplighter.engines.probe import facts as timing
-from lamplighter.engines.probe import gate_client, lines
+from lamplighter.engines.probe import gate_client
 from lamplighter.engines.probe.facts import CheckOutcome
 from lamplighter.engines.probe.gate_client import GateAnswer
 from lamplighter.engines.probe.request import ProbeRequest
@@ -27,7 +26,8 @@ from lamplighter.engines.probe.text import inline, seconds
 from lamplighter.engines.probe.watch import ProbeSession, ServiceOutcomes, failing
 
 CHARACTERS: Final = 1000
-POLL_SECONDS: Final = (0.25, 2.0)
+MIN_POLL_SECONDS: Final = 0.25
+MAX_POLL_SECONDS: Final = 2.0
 STABLE_SECONDS: Final = 30.0
 HEALTHY_IN_A_ROW: Final = 2
 
@@ -79,11 +79,8 @@ def _layers(watch: ProbeSession) -> list[list[Service]]:
     layers: list[list[Service]] = []
     while left:
         names = {each.name for each in left}
-        ready = [
-            each
-            for each in left
-            if not names & {needed.name for needed in watch.request.needs(each)}
-        ]
+        needs = watch.request.needs
+        ready = [each for each in left if names.isdisjoint(need.name for need in needs(each))]
         layers.append(ready or left)
         left = [each for each in left if each not in layers[-1]]
     return layers
@@ -110,7 +107,8 @@ async def _repair(watch: ProbeSession, service: Service) -> Repair:
         repair.why = "; ".join(f"{each.check.name}: {each.detail}" for each in repair.left)
         repair.tried.append("no action that ran repairs these checks")
     if repair.left or not (repair.repaired or repair.dry or repair.awaited):
-        _escalate(repair)
+        words = f"{repair.why}; {'; '.join(repair.tried) or 'no action is declared'}"
+        watch.emit_text(f"[ESCALATE:{service.name}] {inline(words, CHARACTERS)}")
     return repair
 
 
@@ -128,11 +126,11 @@ async def _look(
 def _just_failed(watch: ProbeSession, service: Service) -> Sequence[CheckOutcome]:
     """Return the checks of a known fix that failed a moment ago; the gate runs them again."""
     failed = watch.request.facts.failed
-    keys = {each.name: f"{service.name}/{each.name}" for each in service.checks}
+    keys = {f"{service.name}/{each.name}": each for each in service.checks}
     return [
-        CheckOutcome(check=each, ok=False, latency_ms=0, detail=failed[keys[each.name]])
-        for each in service.checks
-        if watch.request.fix_only and keys[each.name] in failed
+        CheckOutcome(check=check, ok=False, latency_ms=0, detail=failed[key])
+        for key, check in keys.items()
+        if watch.request.fix_only and key in failed
     ]
 
 
@@ -143,13 +141,6 @@ def _actions(service: Service, request: ProbeRequest) -> list[Action]:
         service.actions, key=lambda action: (action.name != fix, _ORDER.index(action.kind))
     )
     return ordered[:1] if fix and request.fix_only else ordered
-
-
-def _escalate(repair: Repair) -> None:
-    service = repair.service
-    tried = "; ".join(repair.tried) or "no action is declared"
-    words = f"{repair.why}; {tried}"
-    repair.watch.emit_text(f"[ESCALATE:{service.name}] {inline(words, CHARACTERS)}")
 
 
 async def _act(repair: Repair, action: Action) -> None:
@@ -192,12 +183,6 @@ async def _act(repair: Repair, action: Action) -> None:
         repair.left = failing(after)
 
 
-def _repairable(repair: Repair, verdict: GateAnswer) -> Service:
-    """Return the service without the failing checks that an action does not repair."""
-    own = tuple(each for each in repair.service.checks if each.name not in verdict.others)
-    return replace(repair.service, checks=own)
-
-
 def _awaited_jobs(repair: Repair, verdict: GateAnswer) -> list[str]:
     """Return the failing checks that the action repairs and that only their jobs can report."""
     return [
@@ -212,18 +197,19 @@ async def _attempt(
 ) -> tuple[GateAnswer, float | None]:
     """Request an action from the gate; return its verdict and the seconds until healthy."""
     watch, service = repair.watch, repair.service
-    use = watch.use()
-    given = {"service": service.name, "action": action.name, "kind": action.kind, "again": again}
-    watch.emit(lines.tool_use_line("run_action", given, use))
+    names = {"service": service.name, "action": action.name, "kind": action.kind}
+    use = watch.begin_use("run_action", **names, again=again)
     verdict = await gate_client.run_action(
         watch.request.gate, service.name, action.name, again=again, reason=repair.why
     )
     words = f"{verdict.outcome}: {verdict.words}"
     failed = verdict.outcome in (Used.REFUSED, Used.FAILURE)
-    watch.emit(lines.tool_result_line(inline(words, CHARACTERS), use, failed=failed))
+    watch.end_use(use, inline(words, CHARACTERS), failed=failed)
     if verdict.outcome is not Used.UNCONFIRMED or _awaited_jobs(repair, verdict):
         return verdict, None
-    return verdict, await _wait(watch, _repairable(repair, verdict), action, verdict)
+    # not for the failing checks that the action does not repair
+    own = tuple(each for each in service.checks if each.name not in verdict.others)
+    return verdict, await _wait(watch, replace(service, checks=own), action, verdict)
 
 
 async def _wait(
@@ -232,21 +218,18 @@ async def _wait(
     """Wait until a service is healthy, as long as its memories suggest; return the seconds."""
     claim = timing.startup_claim(service, watch.request.facts)
     allowed = timing.startup_timeout(claim, action)
-    use = watch.use()
-    given = {"service": service.name, "seconds": allowed, "memory": claim and claim.memory.id}
-    watch.emit(lines.tool_use_line("wait", given, use))
+    memory = claim and claim.memory.id
+    use = watch.begin_use("wait", service=service.name, seconds=allowed, memory=memory)
     if claim:
         said = f"memory {claim.memory.id} says {seconds(claim.seconds)}"
         watch.emit_text(f"Waiting up to {seconds(allowed)} for {service.name}: {said}.")
     took = await _healthy_after(watch, service, allowed)
     if took is None:
         words = f"{service.name} is not healthy after {seconds(allowed)}"
-        watch.emit(lines.tool_result_line(words, use, failed=True))
+        watch.end_use(use, words, failed=True)
         return None
-    found = {"use": verdict.use, "healthy_after": took}
-    watch.emit(
-        lines.tool_result_line(f"{service.name} is healthy after {took:g} s", use, values=found)
-    )
+    values = {"use": verdict.use, "healthy_after": took}
+    watch.end_use(use, f"{service.name} is healthy after {took:g} s", values=values)
     return took
 
 
@@ -265,8 +248,7 @@ async def _healthy_after(watch: ProbeSession, service: Service, allowed: float) 
         if monotonic() - reported > STABLE_SECONDS:
             reported = monotonic()
             watch.emit_text(f"Still waiting for {service.name}: {reported - began:.0f} s so far.")
-        least, most = POLL_SECONDS
-        await asyncio.sleep(min(most, max(least, passed / 20)))
+        await asyncio.sleep(min(MAX_POLL_SECONDS, max(MIN_POLL_SECONDS, passed / 20)))
     return round(first, 1)
 
 
@@ -278,14 +260,13 @@ async def _is_healthy(watch: ProbeSession, service: Service) -> bool:
 
 def _needs_second_attempt(watch: ProbeSession, service: Service, kind: ActionKind) -> bool:
     facts = watch.request.facts
-    uses = [use for use in facts.uses.get(service.name, ()) if use.action is kind]
     claims = (
         each.category in (Category.BEHAVIOR, Category.REMEDIATION)
         and each.trust == Trust.TRUSTED  # same condition as in the gate
         and claims_first_fails(each.observation)
         for each in facts.told_of(service)
     )
-    return first_attempt_fails(uses) or any(claims)
+    return first_attempt_fails(_uses(facts, service, kind)) or any(claims)
 
 
 def _record_lesson(
@@ -299,26 +280,22 @@ def _record_lesson(
     watch.emit_text(
         f"[COOLDOWN:{action.kind}:{name}] success - Healthy again after {seconds:g} s{how}"
     )
-    uses = facts.uses.get(name, ())
     lesson = timing.startup_lesson(seconds, claim)
     if lesson and facts.worth_saying(service, lesson):
         watch.emit_text(f"[MEMORY:timing:{name}] {inline(lesson, CHARACTERS)}")
-    if _fails_at_first(action.kind, verdict, uses, facts.now):
-        lesson = FIRST_FAILS.text(action=action.kind)
-        if facts.worth_saying(service, lesson):
-            watch.emit_text(f"[MEMORY:remediation:{name}] {lesson}")
-
-
-def _fails_at_first(
-    kind: ActionKind, verdict: GateAnswer, uses: Sequence[CooldownUse], now: datetime
-) -> bool:
-    """Whether this success makes it twice that only a second attempt helped."""
     this = CooldownUse(
         id=verdict.use or 0,
         service="",
-        action=kind,
+        action=action.kind,
         outcome=Used.SUCCESS,
         attempts=verdict.attempts,
-        created_at=now,
+        created_at=facts.now,
     )
-    return first_attempt_fails([this, *(use for use in uses if use.action is kind)])
+    lesson = FIRST_FAILS.text(action=action.kind)
+    fails_at_first = first_attempt_fails([this, *_uses(facts, service, action.kind)])
+    if fails_at_first and facts.worth_saying(service, lesson):
+        watch.emit_text(f"[MEMORY:remediation:{name}] {lesson}")
+
+
+def _uses(facts: timing.RoundFacts, service: Service, kind: ActionKind) -> list[CooldownUse]:
+    return [use for use in facts.uses.get(service.name, ()) if use.action is kind]

@@ -13,12 +13,11 @@ from lamplighter.engines.probe.facts import RoundFacts
 STATUSES: Final = range(100, 600)
 
 _KINDS: Final[Mapping[str, type[Check]]] = {kind.kind: kind for kind in CHECKS}
-_Name = Annotated[str, msgspec.Meta(pattern=rf"\A{NAME.pattern}\Z")]
 T = TypeVar("T")
 
 
 class _Service(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    name: _Name
+    name: Annotated[str, msgspec.Meta(pattern=rf"\A{NAME.pattern}\Z")]
     description: str = ""
     checks: Sequence[Mapping[str, object]] = ()
     depends_on: tuple[str, ...] = ()
@@ -74,26 +73,21 @@ def unpack_check(value: Mapping[str, object]) -> Check:
     kind = _KINDS.get(str(value.get("kind")))
     if kind is None:
         raise ValueError(f"not a kind of check: {value.get('kind')!r}")
-    check = _read({key: held for key, held in value.items() if key != "kind"}, kind)
+    check = _read({key: each for key, each in value.items() if key != "kind"}, kind)
     if isinstance(check, HttpCheck):
-        _validate_http(check)
+        if problem := url_problem(check.url):
+            raise ValueError(problem)
+        for span in check.statuses or ():
+            if span.start not in STATUSES or span[-1] not in STATUSES:
+                raise ValueError(f"not a range of statuses: {_range_ends(span)}")
     return check
-
-
-def _validate_http(check: HttpCheck) -> None:
-    if problem := url_problem(check.url):
-        raise ValueError(problem)
-    for span in check.statuses or ():
-        if span.start not in STATUSES or span[-1] not in STATUSES:
-            raise ValueError(f"not a range of statuses: {_range_ends(span)}")
 
 
 def _read(value: Mapping[str, object], expected: type[T]) -> T:
     """Return a domain value; msgspec reports a mistyped key, but not an unknown one."""
     known = {each.name for each in fields(expected)}  # type: ignore[arg-type]  # all are dataclasses
-    for key in value:
-        if key not in known:
-            raise ValueError(f"unknown key {key!r}")
+    if unknown := [key for key in value if key not in known]:
+        raise ValueError(f"unknown key {unknown[0]!r}")
     name = value.get("name")
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError(f"not a name: {name!r}")
@@ -141,44 +135,31 @@ class ProbeRequest:
 
     def find(self, name: str) -> Service | None:
         """Return the declared service of this name."""
-        return next(
-            (each for each in self.declared if is_same_service(each.name, name)),
-            None,
-        )
+        return next((each for each in self.declared if is_same_service(each.name, name)), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wire(RoundFacts):
+class _Scope(msgspec.Struct):
+    """The fields of a request beside its facts."""
+
     session: int | str
     tier: Annotated[int, msgspec.Meta(ge=1, le=3)] = 1
+    gate: str = ""
     dry_run: bool = False
     logs: bool = False
-    gate: str = ""
+    fix_only: bool = False
     services: Sequence[Mapping[str, object]] = ()
     declared: Sequence[Mapping[str, object]] = ()
-    fix_only: bool = False
-
-
-_FACTS: Final = tuple(each.name for each in fields(RoundFacts) if each.name != "needs")
 
 
 def read(raw: bytes) -> ProbeRequest:
     """Parse a request; ValueError describes the error."""
     try:
-        wire = msgspec.json.decode(raw, type=_Wire)
+        facts = msgspec.json.decode(raw, type=RoundFacts)
+        scope = msgspec.structs.asdict(msgspec.json.decode(raw, type=_Scope))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    known = tuple(unpack(service) for service in wire.declared)
-    request = ProbeRequest(
-        session=str(wire.session),
-        tier=wire.tier,
-        services=tuple(unpack(service) for service in wire.services),
-        declared=known,
-        gate=wire.gate,
-        dry_run=wire.dry_run,
-        logs=wire.logs,
-        fix_only=wire.fix_only,
-        facts=RoundFacts(**{name: getattr(wire, name) for name in _FACTS}),
-    )
+    scope |= {name: tuple(map(unpack, scope[name])) for name in ("services", "declared")}
+    scope["session"] = str(scope["session"])
+    request = ProbeRequest(facts=facts, **scope)
     needs = {each.name: [name.name for name in request.needs(each)] for each in request.services}
-    return replace(request, facts=replace(request.facts, needs=needs))
+    return replace(request, facts=replace(facts, needs=needs))

@@ -5,7 +5,8 @@ import asyncio
 from lamplighter.domain.services.check import HttpCheck
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
-from lamplighter.engines.probe import findings, investigate, lines, remediate
+from lamplighter.engines.lines import init_line
+from lamplighter.engines.probe import checks, findings, investigate, remediate
 from lamplighter.engines.probe.request import ProbeRequest
 from lamplighter.engines.probe.watch import PrintLine, ProbeSession, RunCheck, ServiceOutcomes
 
@@ -24,7 +25,11 @@ async def observe(watch: ProbeSession) -> str:
     return findings.summary(await asyncio.gather(*map(look, watch.request.services)))
 
 
-_TIERS = {1: observe, 2: investigate.run, 3: remediate.run}
+_TIERS = {
+    1: (observe, ("check",)),
+    2: (investigate.run, ("check", "isolate")),
+    3: (remediate.run, ("check", "run_action", "wait")),
+}
 
 
 async def run(
@@ -34,17 +39,17 @@ async def run(
 
     Checks run in this process unless `run_check` runs them elsewhere.
     """
-    print_line(lines.init_line(request.tier, len(request.services)))
-    if run_check is not None:
-        return await _TIERS[request.tier](ProbeSession(request, print_line, run_check))
+    work, tools = _TIERS[request.tier]
+    scope = {"tier": request.tier, "services": len(request.services)}
+    print_line(init_line("probe", None, tools, mcp_servers=[], **scope))
     http_checks = [
         check
         for service in (*request.services, *request.declared)
         for check in service.checks
         if isinstance(check, HttpCheck)
     ]
-    if http_checks:
+    if http_checks and run_check is None:
         from lamplighter.engines.probe import http  # late import: slow, and only HTTP needs it
 
         await http.preload(tls=any(map(http.may_verify_tls, http_checks)))
-    return await _TIERS[request.tier](ProbeSession(request, print_line))
+    return await work(ProbeSession(request, print_line, run_check or checks.run))

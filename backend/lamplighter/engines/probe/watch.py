@@ -2,15 +2,16 @@
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from lamplighter.domain.services.service import Service
-from lamplighter.engines.probe import checks, findings, lines
+from lamplighter.engines.lines import Line, block_line, tool_result_line
+from lamplighter.engines.probe import checks, findings
 from lamplighter.engines.probe.facts import CheckOutcome
-from lamplighter.engines.probe.lines import Line
 from lamplighter.engines.probe.request import ProbeRequest
+from lamplighter.engines.probe.text import harmless
 
 AT_ONCE: Final = 8
 
@@ -30,14 +31,28 @@ class ProbeSession:
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _uses: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def use(self) -> str:
-        """Return the next number of a tool use."""
-        return f"use-{self.request.session}-{next(self._uses)}"
+    def begin_use(self, tool: str, **arguments: object) -> str:
+        """Print the use of a tool, and return its id."""
+        use = f"use-{self.request.session}-{next(self._uses)}"
+        self.emit(block_line({"type": "tool_use", "id": use, "name": tool, "input": arguments}))
+        return use
+
+    def end_use(
+        self,
+        use: str,
+        words: str,
+        *,
+        failed: bool = False,
+        values: Mapping[str, object] | None = None,
+    ) -> None:
+        """Print the result of a tool."""
+        block = {"type": "tool_result", "tool_use_id": use, "content": words, "is_error": failed}
+        self.emit(tool_result_line(block, values))
 
     def emit_text(self, *words: str) -> None:
         """Print lines of the probe's own text."""
         for text in words:
-            self.emit(lines.text_line(text))
+            self.emit(block_line({"type": "text", "text": text}))
 
     async def look(self, service: Service) -> ServiceOutcomes:
         """Run a service's checks, at most eight services at once; print nothing yet."""
@@ -63,13 +78,37 @@ class ProbeSession:
         return seen
 
     def show(self, service: Service, outcomes: Sequence[CheckOutcome]) -> None:
-        """Print a request and its answer."""
-        facts = self.request.facts
+        """Print the checks of a service and their results."""
         for outcome in outcomes:
-            use = self.use()
-            self.emit(lines.check_call_line(service, outcome, use))
-            warned = findings.is_warning(service, outcome, facts)
-            self.emit(lines.check_result_line(service, outcome, use, warned=warned))
+            check = outcome.check
+            names = {"service": service.name, "check": check.name, "kind": check.kind}
+            use = self.begin_use("check", **names, target=check.target)
+            values = {
+                **names,
+                "ok": outcome.ok,
+                "status": outcome.status,
+                "latency_ms": outcome.latency_ms,
+                "answered": outcome.answered,
+                "attempts": outcome.attempts,
+                "flapped": outcome.flapped,
+                "warned": findings.is_warning(service, outcome, self.request.facts),
+                "detail": outcome.detail or outcome.warning,
+                "looks": list(outcome.statuses),
+            }
+            self.end_use(use, describe_outcome(outcome), failed=not outcome.ok, values=values)
+
+
+def describe_outcome(outcome: CheckOutcome) -> str:
+    """Return a check result as text, with details that an event omits."""
+    text = outcome.detail if not outcome.ok else f"{outcome.check.name} passed"
+    text += f" with {outcome.status}" if outcome.ok and outcome.status else ""
+    text += f" in {outcome.latency_ms:g} ms"
+    text += f", {outcome.failed} of {outcome.attempts} attempts failed" if outcome.failed else ""
+    text += f" ({outcome.detail})" if outcome.flapped else ""
+    if len(outcome.statuses) > 1:
+        text += f"; checked again: {', '.join(str(status) for status in outcome.statuses[1:])}"
+    text += f'; the body begins "{harmless(outcome.excerpt)}"' if outcome.excerpt else ""
+    return f"{text}\n{outcome.printed}" if "\n" in outcome.printed else text
 
 
 def failing(outcomes: Sequence[CheckOutcome]) -> list[CheckOutcome]:

@@ -103,7 +103,7 @@ class TurnSpans:
         now, session = time.time_ns(), self.session
         if session is None or spent.turns <= self._turns:
             return
-        used = _subtract_usage(spent.usage, self._before)
+        used = spent.usage.combined(self._before, lambda total, before: max(0, total - before))
         telemetry.record_span(
             f"chat {session.model or session.engine}",
             {
@@ -134,7 +134,7 @@ def _span_attributes(tier: int, engine: str) -> dict[str, Value]:
 def _usage(used: Usage) -> Mapping[str, Value]:
     """Return the usage; cached tokens are part of a model's input."""
     return {
-        "gen_ai.usage.input_tokens": used.uncached + used.cache_read + used.cache_write,
+        "gen_ai.usage.input_tokens": used.prompt,
         "gen_ai.usage.output_tokens": used.output,
         "gen_ai.usage.cache_read.input_tokens": used.cache_read,
         "gen_ai.usage.cache_creation.input_tokens": used.cache_write,
@@ -147,13 +147,4 @@ def _session_usage(session: Session) -> Usage:
         output=session.output_tokens or 0,
         cache_read=session.cache_read_tokens or 0,
         cache_write=session.cache_write_tokens or 0,
-    )
-
-
-def _subtract_usage(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        uncached=max(0, one.uncached - other.uncached),
-        output=max(0, one.output - other.output),
-        cache_read=max(0, one.cache_read - other.cache_read),
-        cache_write=max(0, one.cache_write - other.cache_write),
     )

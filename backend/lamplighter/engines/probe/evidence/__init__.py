@@ -34,12 +34,20 @@ async def gather(
     request: ProbeRequest,
 ) -> list[str]:
     """Return evidence about a service with a failing check, one sentence each."""
-    sentences = [
-        *([f'the answer begins "{outcome.excerpt}"'] if outcome.excerpt else []),
-        *_other_checks(service, outcome, outcomes),
-        *_dependency_times(service, outcomes),
-        *_last_answer(service, outcome.check, request.facts),
+    sentences = [f'the answer begins "{outcome.excerpt}"'] if outcome.excerpt else []
+    sentences += [
+        f"{each.check.name} fails too: {each.detail}"
+        for each in outcomes.get(service.name, ())
+        if each.check.name != outcome.check.name and not each.ok
     ]
+    times = [
+        f"{name} in {max(1, round(each.latency_ms))} ms"
+        for name in service.depends_on[:DEPENDENCIES]
+        for each in outcomes.get(name, ())
+        if each.ok
+    ]
+    sentences += [f"dependencies answer: {', '.join(times)}"] if times else []
+    sentences += _last_answer(service, outcome.check, request.facts)
     for lines in await asyncio.gather(*map(_bounded, _of_machine(outcome.check, request))):
         sentences += lines
     return [inline(line, CHARACTERS) for line in sentences[:LINES]]
@@ -69,31 +77,10 @@ async def _bounded(source: Awaitable[list[str]]) -> list[str]:
     return []
 
 
-def _other_checks(
-    service: Service, outcome: CheckOutcome, outcomes: Mapping[str, Sequence[CheckOutcome]]
-) -> Iterator[str]:
-    for each in outcomes.get(service.name, ()):
-        if each.check.name != outcome.check.name and not each.ok:
-            yield f"{each.check.name} fails too: {each.detail}"
-
-
-def _dependency_times(
-    service: Service, outcomes: Mapping[str, Sequence[CheckOutcome]]
-) -> Iterator[str]:
-    times = [
-        f"{name} in {max(1, round(each.latency_ms))} ms"
-        for name in service.depends_on[:DEPENDENCIES]
-        for each in outcomes.get(name, ())
-        if each.ok
-    ]
-    if times:
-        yield f"dependencies answer: {', '.join(times)}"
-
-
-def _last_answer(service: Service, check: Check, facts: RoundFacts) -> Iterator[str]:
-    if not isinstance(check, DnsCheck):
-        return
-    for past in facts.history_of(service, check):
+def _last_answer(service: Service, check: Check, facts: RoundFacts) -> list[str]:
+    history = facts.history_of(service, check) if isinstance(check, DnsCheck) else ()
+    for past in history:
         if past.ok and past.detail and not past.flapped:
-            yield f"the last known answer is {past.detail}, at {format_time(past.at, facts.now)}"
-            return
+            at = format_time(past.at, facts.now)
+            return [f"the last known answer is {past.detail}, at {at}"]
+    return []

@@ -17,13 +17,6 @@ NAME_CHARACTERS: Final = 80
 
 
 @dataclass(slots=True)
-class _Usage:
-    name: str
-    size: int = 0
-    files: int = 0
-
-
-@dataclass(slots=True)
 class _Rest:
     """How many entries may still be read, and until when."""
 
@@ -56,28 +49,28 @@ def _largest(path: str) -> list[str]:
     device, rest = os.stat(path).st_dev, _Rest(ENTRIES, monotonic() + SECONDS)
     with os.scandir(path) as found:
         entries = sorted(rest.limit(found), key=lambda each: each.name)
-    usages = [_usage(entry, device, rest) for entry in entries]
+    usages = [(entry.name, *_usage(entry, device, rest)) for entry in entries]
     if not usages:
         return [f"too large to count: {path}" if rest.over else f"nothing lies at {path} itself"]
-    total = _Usage("", sum(each.size for each in usages), sum(each.files for each in usages))
-    first = sorted(usages, key=lambda each: (-each.size, -each.files, each.name))[:NAMED]
-    named = ", ".join(f"{harmless(each.name, NAME_CHARACTERS)} {size(each.size)}" for each in first)
+    first = sorted(usages, key=lambda each: (-each[1], -each[2], each[0]))[:NAMED]
+    named = ", ".join(f"{harmless(name, NAME_CHARACTERS)} {size(used)}" for name, used, _ in first)
     part = " (counted in part)" if rest.over else ""
-    return [f"largest at {path}: {named}; {total.files:,} files in all{part}"]
+    files = sum(count for _, _, count in usages)
+    return [f"largest at {path}: {named}; {files:,} files in all{part}"]
 
 
-def _usage(entry: "os.DirEntry[str]", device: int, rest: _Rest) -> _Usage:
-    """Return the disk usage of an entry and everything below it on a device."""
-    usage, queue = _Usage(entry.name), [entry]
+def _usage(entry: "os.DirEntry[str]", device: int, rest: _Rest) -> tuple[int, int]:
+    """Return the bytes and files of an entry and everything below it on a device."""
+    used, files, queue = 0, 0, [entry]
     while queue and not rest.late():
         each = queue.pop()
         with suppress(OSError):
             found = each.stat(follow_symlinks=False)
             if found.st_dev != device:
                 continue
-            usage.size += found.st_blocks * 512
-            usage.files += 1
+            used += found.st_blocks * 512
+            files += 1
             if each.is_dir(follow_symlinks=False):
                 with os.scandir(each.path) as below:
                     queue += rest.limit(below)
-    return usage
+    return used, files

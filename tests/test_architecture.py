@@ -98,7 +98,7 @@ BROKEN = [
     ("rooms-usecases", "usecases/clients/imports.py", "import lamplighter.usecases.system.vitals"),
     ("rooms-usecases", "usecases/context.py", "import lamplighter.usecases.memory.lookup"),
     ("rooms-api", "api/memory/memories.py", "import lamplighter.api.sessions.sessions"),
-    ("rooms-api", "api/access/tokens.py", "import lamplighter.api.agentops.rows"),
+    ("rooms-api", "api/access/login.py", "import lamplighter.api.agentops.rows"),
 ]
 
 

@@ -12,7 +12,7 @@ from lamplighter.repository import Database
 from lamplighter.repository.access import logins, tokens
 from lamplighter.repository.store.database import file_of
 from lamplighter.usecases.access import access
-from lamplighter.usecases.access.logins import log_out
+from lamplighter.usecases.access.access import log_out
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 SECOND = timedelta(seconds=1)

@@ -29,7 +29,7 @@ from lamplighter.repository.sessions import escalations, requests, sessions
 from lamplighter.usecases.services.incidents import view
 from lamplighter.usecases.services.incidents.follow import follow
 from lamplighter.usecases.sessions import approvals, chain, parking
-from lamplighter.usecases.system import incident_changes, incident_undo
+from lamplighter.usecases.system import incident_changes
 from lamplighter.usecases.system.incident_changes import IncidentChange
 from lamplighter.usecases.system.overview import overview
 
@@ -200,7 +200,7 @@ async def test_undone_resolution_requests_the_withdrawn_approval_again(
     await finished(db, by, now=at)
     [resolved] = (await journal.page(db, limit=9)).items
 
-    await incident_undo.revert(context(db, at + SECOND), resolved.id)
+    await incident_changes.revert(context(db, at + SECOND), resolved.id)
     await checked(db, PointState.FAILED, at + 2 * SECOND, "Web")
 
     again = await view.get(db, incident.id)

@@ -51,8 +51,8 @@ from lamplighter.usecases.services.incidents.learn import learn
 from lamplighter.usecases.services.incidents.steps import open_incident
 from lamplighter.usecases.sessions import chain
 from lamplighter.usecases.sessions.sessions import SessionEnd, finish
+from lamplighter.usecases.system import incident_changes, overview
 from lamplighter.usecases.system import incident_changes as acts
-from lamplighter.usecases.system import incident_undo, overview
 from lamplighter.usecases.system.incident_changes import IncidentChange
 from thorough import examples
 
@@ -644,10 +644,10 @@ async def test_incident_acts_are_undone_in_reverse_order(db: Database) -> None:
     await learn(here, SERVICES)
     done = (await journal.page(db, limit=9)).items
     with pytest.raises(Conflict):
-        await incident_undo.revert(here, done[3].id)  # acknowledged, and resolved since
+        await incident_changes.revert(here, done[3].id)  # acknowledged, and resolved since
 
     for act_done, before in zip(done, states[-2::-1], strict=True):
-        await incident_undo.revert(here, act_done.id)
+        await incident_changes.revert(here, act_done.id)
         undone = await now_of(db, second)
         assert undone.live == before.live
         plain = [replace(each, version=0, resolved_at=None) for each in (undone, before)]
@@ -675,7 +675,7 @@ async def test_incident_act_cannot_be_undone_after_a_later_change(db: Database) 
 
     for each in (noted, merged):
         with pytest.raises(Conflict, match="was changed since"):
-            await incident_undo.revert(context(db, NOON + 9 * MINUTE), each.id)
+            await incident_changes.revert(context(db, NOON + 9 * MINUTE), each.id)
     assert await now_of(db, second) == before
 
 
@@ -689,9 +689,9 @@ async def test_repeated_acknowledgment_is_one_act_and_its_undo_restores_the_time
     refused, acknowledged = (await journal.page(db, limit=9)).items
     here = context(db, NOON + 9 * MINUTE)
 
-    await incident_undo.revert(here, refused.id)
+    await incident_changes.revert(here, refused.id)
     assert (await now_of(db, incident)).acknowledged_at == NOON + 2 * MINUTE
-    await incident_undo.revert(here, acknowledged.id)
+    await incident_changes.revert(here, acknowledged.id)
     assert (await now_of(db, incident)).acknowledged_at is None
 
 
@@ -706,7 +706,7 @@ async def test_undone_resolution_restores_the_escalation_to_a_person(
     await acts.change(here, incident.id, IncidentChange(outcome=IncidentOutcome.BY_PERSON))
     [resolved] = (await journal.page(db, limit=9)).items
 
-    await incident_undo.revert(here, resolved.id)
+    await incident_changes.revert(here, resolved.id)
 
     after = await escalations.open_for_people(db)
     assert [(each.state, each.why) for each in after] == [(each.state, each.why) for each in before]
@@ -721,7 +721,7 @@ async def test_reopened_incident_is_not_learned_from(
     await acts.change(here, incident.id, IncidentChange(outcome=IncidentOutcome.BY_PERSON))
     assert [each.id for each in await incidents.unlearned(db)] == [incident.id]
     [resolved] = (await journal.page(db, limit=9)).items
-    await incident_undo.revert(here, resolved.id)
+    await incident_changes.revert(here, resolved.id)
 
     async with writing(db):  # as what read it before the undo
         assert not await incidents.claim_learning(db, incident.id, now=here.now())
@@ -737,7 +737,7 @@ async def test_resolution_cannot_be_undone_after_a_new_failure_of_its_service(db
     [act_done] = (await journal.page(db, limit=9)).items
 
     with pytest.raises(Conflict, match="is open for mail"):
-        await incident_undo.revert(context(db, NOON + 21 * MINUTE), act_done.id)
+        await incident_changes.revert(context(db, NOON + 21 * MINUTE), act_done.id)
 
 
 async def test_merged_incidents_combine_their_services_and_sessions(db: Database) -> None:

@@ -21,12 +21,13 @@ from lamplighter.api import openapi, params
 from lamplighter.api.access import login
 from lamplighter.api.access.callers import Callers, LoginAttempts
 from lamplighter.api.agentops import app as agentops
-from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.context import ApiContext, api_context, running
 from lamplighter.api.graph import graph
 from lamplighter.api.guard import HEADERS, Guard
 from lamplighter.api.memory import reviews
+from lamplighter.api.op import METHODS
 from lamplighter.api.request_log import ID, REQUEST, RequestLog
-from lamplighter.api.responses import etag, problem
+from lamplighter.api.responses import DATABASE_LOCKED, DISK_FULL, INTERNAL_ERROR, etag, problem
 from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, MCP, Handler, Operation, by_path
 from lamplighter.api.sessions import approvals
 from lamplighter.domain.actions.approval import Approval
@@ -117,12 +118,8 @@ class Jobs:
             logger.error("Background work on %s failed: %s", name, error, exc_info=error)
 
 
-DISK_FULL: Final = (
-    "The disk of the database is full. Nothing was changed. Free some space, then try again."
-)
 ACT: Final = "Lamplighter-Act"
 """The header of an answer that names the act of the request: it can be undone by that."""
-METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 OpenContext = Callable[[], AbstractAsyncContextManager[ApiContext]]
 
@@ -146,19 +143,16 @@ def create_app(
             app.state.callers = callers = Callers(here.db, here.now, here.hub)
             app.state.attempts = LoginAttempts()
             app.state.jobs = jobs = Jobs()
-            tasks = [asyncio.create_task(work) for work in (here.hub.follow(), callers.note())]
-            yield
-            await jobs.end()
-            for task in tasks:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+            async with running(here.hub.follow(), callers.note()):
+                yield
+                await jobs.end()
 
     return Starlette(
         routes=[
             *api_routes(),
             *agentops.mounted_routes(),
-            *_mcp_routes(mcp),
+            # both forms: a redirect between them would send requests twice
+            *([] if mcp is None else [Route(path, mcp) for path in (MCP, f"{MCP}/")]),
             *routes(web_directory),
         ],
         middleware=[Middleware(RequestLog), Middleware(Guard, hosts=hosts)],
@@ -172,31 +166,32 @@ def _answers() -> dict[Any, ExceptionHandler]:
     return {
         HTTPException: _on_http,
         Invalid: _on_invalid,
-        NotFound: _on_not_found,
-        Conflict: _on_conflict,
+        NotFound: _answer_with(404),
+        Conflict: _answer_with(409),
         Stale: _on_stale,
-        Unavailable: _on_unavailable,
+        Unavailable: _answer_with(503, headers={"Retry-After": "5"}),
         OperationalError: _on_locked,
         TimeoutError: _on_locked,
         Exception: _on_anything,
     }
 
 
+def _answer_with(status: int, **more: Any) -> ExceptionHandler:
+    async def answer(request: Request, error: Exception) -> Response:
+        return problem(status, str(error), **more)
+
+    return answer
+
+
 def api_routes() -> list[BaseRoute]:
     """Return one route per path for all methods, to name the allowed ones in a 405."""
-    entries: list[BaseRoute] = [
-        Route(path, _by_method(ops), methods=METHODS) for path, ops in by_path().items()
+    return [
+        *(Route(path, _by_method(ops), methods=METHODS) for path, ops in by_path().items()),
+        Route(DOCUMENT, openapi.document),
+        Route(DOCS, openapi.docs),
+        Route(LOGIN, login.enter),
+        Route(LOGIN, login.redeem, methods=["POST"]),
     ]
-    entries.append(Route(DOCUMENT, openapi.document))
-    entries.append(Route(DOCS, openapi.docs))
-    entries.append(Route(LOGIN, login.enter))
-    entries.append(Route(LOGIN, login.redeem, methods=["POST"]))
-    return entries
-
-
-def _mcp_routes(mcp: ASGIApp | None) -> list[BaseRoute]:
-    """Return both forms of the address: a redirect between them would send requests twice."""
-    return [] if mcp is None else [Route(path, mcp) for path in (MCP, f"{MCP}/")]
 
 
 def _by_method(ops: Mapping[str, Operation]) -> Handler:
@@ -225,14 +220,6 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     return problem(422, str(sent), wrong=sent.wrong)
 
 
-async def _on_not_found(request: Request, error: Exception) -> Response:
-    return problem(404, str(error))
-
-
-async def _on_conflict(request: Request, error: Exception) -> Response:
-    return problem(409, str(error))
-
-
 async def _on_stale(request: Request, error: Exception) -> Response:
     assert isinstance(error, Stale)
     current = await _serialize_row(request, error.current)
@@ -252,10 +239,6 @@ async def _serialize_row(request: Request, row: object) -> dict[str, Any]:
     return serialize.memory(row)
 
 
-async def _on_unavailable(request: Request, error: Exception) -> Response:
-    return problem(503, str(error), headers={"Retry-After": "5"})
-
-
 async def _on_locked(request: Request, error: Exception) -> Response:
     logger.warning("Database error at %s: %s", request.url.path, error)
     if disk_is_full(error):
@@ -264,14 +247,12 @@ async def _on_locked(request: Request, error: Exception) -> Response:
         return problem(
             503, api_context(request).db.problem or str(error), headers={"Retry-After": "30"}
         )
-    detail = "The database is not available. Nothing was changed. Try again in a moment."
-    return problem(503, detail, headers={"Retry-After": "2"})
+    return problem(503, DATABASE_LOCKED, headers={"Retry-After": "2"})
 
 
 async def _on_anything(request: Request, error: Exception) -> Response:
     known = request.scope.get("state", {}).get(REQUEST, "")  # its middleware has already exited
     with about(request=known):
         logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    detail = "Internal error. See the log of the web process."
     headers = {**HEADERS, ID: known}  # this response does not pass through the guard
-    return problem(500, detail, headers=headers)
+    return problem(500, INTERNAL_ERROR, headers=headers)

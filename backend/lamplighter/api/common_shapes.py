@@ -46,11 +46,14 @@ class ListPage(Struct):
     seq: int
 
 
-def page_of(item: type[Struct], about: str, *, name: str = "") -> type[Struct]:
-    """Return the shape of a page of items, with the name of their shape unless it has another."""
+def page_of(item: type[Struct], about: str, *, name: str = "", **more: Any) -> type[Struct]:
+    """Return the shape of a page of items, with the name of their shape unless it has another.
+
+    `more` are the types of further fields.
+    """
     return defstruct(
         name or f"{item.__name__.removesuffix('Out')}Page",
-        [("items", list[item])],  # type: ignore[valid-type]
+        [("items", list[item]), *more.items()],  # type: ignore[valid-type]
         bases=(ListPage,),
         namespace={"__doc__": about, "__module__": item.__module__},
     )

@@ -1,6 +1,8 @@
 """The context of the routes in a web process."""
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -71,6 +73,17 @@ class ApiContext(MemoryServiceContext):
     verification: VerificationAccess | None = None
     device_key: Callable[[], str] = str
     """Returns the public key that devices subscribe with."""
+
+
+@asynccontextmanager
+async def running(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run work in the background until the block ends."""
+    tasks = [asyncio.create_task(each) for each in work]
+    yield
+    for task in tasks:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 def api_context(request: Request) -> ApiContext:

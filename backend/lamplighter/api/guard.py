@@ -21,7 +21,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamplighter.api.access import login_page
-from lamplighter.api.access.callers import Callers
+from lamplighter.api.access.callers import Callers, check_scope
 from lamplighter.api.agentops import errors as agentops_errors
 from lamplighter.api.agentops import routes as agentops
 from lamplighter.api.context import ApiContext
@@ -283,7 +283,7 @@ async def _check_access(scope: Scope, headers: Headers) -> Response | None:
             403, "A logged-in browser can change data only from Lamplighter's own pages."
         )
     scope.setdefault("state", {})["caller"] = caller
-    return _check_scope(scope, ops, caller)
+    return _check_route(scope, ops, caller)
 
 
 def _check_tool_access(scope: Scope, caller: Caller | None) -> Response | None:
@@ -291,13 +291,8 @@ def _check_tool_access(scope: Scope, caller: Caller | None) -> Response | None:
     if caller is None or caller.kind == "login":
         detail = "Send a token: Authorization: Bearer lamp_… (`lamplighter token create`)."
         return problem(401, detail, headers={"WWW-Authenticate": "Bearer"})
-    if not caller.may(MCP_SCOPE):
-        detail = (
-            f"This request needs the scope {MCP_SCOPE}; the token has {', '.join(caller.scopes)}."
-        )
-        return problem(403, detail)
     scope.setdefault("state", {})["caller"] = caller
-    return None
+    return check_scope(caller, MCP_SCOPE)
 
 
 async def _monitor(scope: Scope, callers: Callers, headers: Headers) -> Caller | None:
@@ -317,18 +312,15 @@ def _operations_at(path: str) -> Operations | None:
     return ops_at(path)
 
 
-def _check_scope(scope: Scope, ops: Operations | None, caller: Caller) -> Response | None:
+def _check_route(scope: Scope, ops: Operations | None, caller: Caller) -> Response | None:
     """Return the response to a caller without the required scope."""
     method, path = scope["method"], scope["path"]
     if ops:
         op = ops.get("GET" if method == "HEAD" else method)
-        if op and op.scope != ANY and not (op.scope and caller.may(op.scope)):
-            detail = (
-                f"This request needs the scope {op.scope}; the token has "
-                f"{', '.join(caller.scopes)}."
-            )
-            return problem(403, detail)
-        return None if op is None else _check_kind(op, caller)
+        if op is None:
+            return None
+        refusal = None if op.scope == ANY else check_scope(caller, str(op.scope))
+        return refusal or _check_kind(op, caller)
     if method not in PAGE_METHODS and not _is_api_path(path):
         detail = "This path serves the app and accepts only GET and HEAD. Send changes to the API."
         return problem(405, detail, headers={"Allow": ", ".join(PAGE_METHODS)})

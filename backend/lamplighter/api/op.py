@@ -1,6 +1,6 @@
 """One entry of the route table."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import cleandoc
@@ -12,11 +12,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
+from lamplighter.api.access.callers import caller_of
+from lamplighter.api.context import api_context
+from lamplighter.api.responses import answer
 from lamplighter.domain.access.access import ADMIN
 
 Handler = Callable[[Request], Awaitable[Response]]
-ParameterHandler = TypeVar("ParameterHandler", bound=Callable[..., Awaitable[Response]])
+ParameterHandler = TypeVar("ParameterHandler", bound=Callable[..., Awaitable[Any]])
 V1: Final = "/api/v1"
+METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
+"""The methods that a route answers, if only to name the allowed ones."""
 ANY: Final = "any"
 """Any authenticated caller: a login, or a token with any scopes."""
 OF_EVERY_PROJECT: Final = (
@@ -87,34 +92,41 @@ def operation(
     gives: type[msgspec.Struct] | None,
     *,
     below: str = V1,
-    about: str = "",
     across: bool = False,
     check: Callable[[Request], Awaitable[None]] | None = None,
+    rules: params.Rules = params.no_rules,
     **more: Any,
 ) -> Callable[[ParameterHandler], ParameterHandler]:
     """Declare the route that a handler answers; its docstring's first paragraph is `about`.
 
-    The arguments `query` and `body` of a handler are read by their annotated shapes, after the
-    `check` of the request. A shape that is given here instead only describes what the handler reads
-    itself.
+    After the `check` of the request, the handler gets the parameters that it names, read in their
+    order: `request`, `here`, `caller`, `query` and `body` by their annotated shapes, the `number`
+    of the path and the expected `version` of its row. `rules` are further rules for the body. A
+    shape that is given here instead only describes what the handler reads itself. A value that is
+    not a response is answered as JSON.
     """
 
     def declare(handler: ParameterHandler) -> ParameterHandler:
-        forms = {
-            name: form
-            for name, form in handler.__annotations__.items()
-            if name in ("query", "body")
-        }
-        status = 204 if method == "DELETE" and gives is None else 200
+        names, forms = parameters_of(handler)
+        status = more.get("status", 204 if method == "DELETE" and gives is None else 200)
+
+        @wraps(handler)
+        async def ask(request: Request) -> Response:
+            if check:
+                await check(request)
+            values: dict[str, Any] = {}
+            for name, kind in names.items():
+                values[name] = await _parameter(request, name, kind, values, rules)
+            return _response(await handler(**values), status)
+
         op = Operation(
             method=method,
             path=below + path,
             scope=scope,
-            ask=_read_parameters(handler, check, **forms),
-            about=about or first_paragraph(handler),
+            ask=ask,
             gives=gives,
             across=across or (scope or "").startswith(OF_EVERY_PROJECT),
-            **{"status": status, **forms, **more},
+            **_described(handler, names, status) | forms | more,
         )
         _DECLARED.setdefault(handler.__module__, []).append(op)
         return handler
@@ -122,26 +134,41 @@ def operation(
     return declare
 
 
-def _read_parameters(
-    handler: ParameterHandler,
-    check: Callable[[Request], Awaitable[None]] | None,
-    query: type[msgspec.Struct] | None = None,
-    body: type[msgspec.Struct] | None = None,
-) -> Handler:
-    """Return a handler that checks a request, and reads its query and body for another one."""
+def parameters_of(handler: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of a handler with their types; and those that describe its route."""
+    names = {name: kind for name, kind in handler.__annotations__.items() if name != "return"}
+    return names, {name: kind for name, kind in names.items() if name in ("query", "body")}
 
-    @wraps(handler)
-    async def ask(request: Request) -> Response:
-        values: dict[str, Any] = {}
-        if check:
-            await check(request)
-        if query:
-            values["query"] = params.query(request, query)
-        if body:
-            values["body"] = await params.body(request, body)
-        return await handler(request, **values)
 
-    return ask
+def _described(handler: Handler, names: Collection[str], status: int) -> dict[str, Any]:
+    about = first_paragraph(handler)
+    return {"about": about, "status": status, "matches": "version" in names}
+
+
+def _response(found: Any, status: int) -> Response:
+    if isinstance(found, Response):
+        return found
+    return Response(status_code=204) if status == 204 else answer(found, status)
+
+
+async def _parameter(
+    request: Request, name: str, kind: Any, read: Mapping[str, Any], rules: params.Rules
+) -> Any:
+    """Read a parameter of a handler; `read` are those before it."""
+    match name:
+        case "here":
+            return api_context(request)
+        case "caller":
+            return caller_of(request)
+        case "query":
+            return params.query(request, kind)
+        case "body":
+            return await params.body(request, kind, rules)
+        case "number":
+            return params.number(request)
+        case "version":
+            return params.version(request, read["number"])
+    return request
 
 
 def declared(module: ModuleType) -> list[Operation]:

@@ -19,6 +19,8 @@ S = TypeVar("S", bound=msgspec.Struct)
 T = TypeVar("T")
 
 Rules = Callable[[Mapping[str, Any]], list[InvalidField]]
+Version = int | None
+"""The expected version of a row, -1 for an impossible one; None is any version."""
 
 MAX_ID: Final = 2**63 - 1
 MAX_DEPTH: Final = 32
@@ -46,7 +48,12 @@ class Number(Convertor[int]):
 register_url_convertor("int", Number())
 
 
-async def body(request: Request, form: type[S], also: Rules = lambda _: []) -> S:
+def no_rules(_: Mapping[str, Any]) -> list[InvalidField]:
+    """Accept all fields of the right form."""
+    return []
+
+
+async def body(request: Request, form: type[S], also: Rules = no_rules) -> S:
     """Read a JSON body; 415, 400, or Invalid with every wrong field.
 
     `also` checks the fields of the right form by further rules. It runs also if other fields are
@@ -149,7 +156,7 @@ def part_of(items: Sequence[T], cursor: str | None, limit: int) -> tuple[list[T]
     return list(items[begins[0] : ends]), [ends] if ends < len(items) else None
 
 
-def version(request: Request, row_id: int) -> int | None:
+def version(request: Request, row_id: int) -> Version:
     """Return the version in If-Match, -1 for an impossible one; None without the header."""
     given = request.headers.get("if-match")
     if given is None or given.strip() == "*":
@@ -164,7 +171,7 @@ def _read(
     *,
     strict: bool,
     wrong: Sequence[InvalidField] = (),
-    also: Rules = lambda _: [],
+    also: Rules = no_rules,
 ) -> S:
     problems = list(wrong)
     fields = _fields(form)

@@ -16,6 +16,13 @@ from lamplighter.domain.errors import InvalidField
 from lamplighter.formats import serialize
 
 PROBLEM: Final = "application/problem+json"
+DISK_FULL: Final = (
+    "The disk of the database is full. Nothing was changed. Free some space, then try again."
+)
+DATABASE_LOCKED: Final = (
+    "The database is not available. Nothing was changed. Try again in a moment."
+)
+INTERNAL_ERROR: Final = "Internal error. See the log of the web process."
 _TITLES: Final = {
     400: "Bad request",
     401: "Unauthorized",

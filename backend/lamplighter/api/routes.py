@@ -4,13 +4,13 @@ from typing import Final
 
 from starlette.routing import compile_path
 
-from lamplighter.api.access import devices, login, logins, tokens
+from lamplighter.api.access import credentials, login
 from lamplighter.api.clients import agents, hooks
 from lamplighter.api.configuration import configuration
 from lamplighter.api.graph import graph
 from lamplighter.api.health import health as memory_health
 from lamplighter.api.incidents import incidents
-from lamplighter.api.memory import audit, bulk, journal, memories, reviews, similar, trash
+from lamplighter.api.memory import journal, memories, reviews
 from lamplighter.api.notebook import notebook
 from lamplighter.api.op import ANY as ANY
 from lamplighter.api.op import V1 as V1
@@ -32,9 +32,6 @@ _MODULES: Final = (
     metrics,
     status_page,
     memories,
-    bulk,
-    similar,
-    audit,
     verify,
     search,
     graph,
@@ -44,7 +41,6 @@ _MODULES: Final = (
     notebook,
     events,
     journal,
-    trash,
     reviews,
     approvals,
     sessions,
@@ -64,9 +60,7 @@ _MODULES: Final = (
     feed,
     agents,
     login,
-    logins,
-    tokens,
-    devices,
+    credentials,
 )
 _CURRENT: Final = tuple(op for module in _MODULES for op in declared(module))
 _ALIASES: Final = (op.deprecated_alias() for op in _CURRENT)

@@ -10,9 +10,11 @@ from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.requests import Request, cookie_parser
+from starlette.responses import Response
 from starlette.types import Scope
 
 from lamplighter.api.hub import Hub
+from lamplighter.api.responses import problem
 from lamplighter.domain.access.access import Caller, Login, Token, hash_secret
 from lamplighter.domain.access.browser import describe_browser
 from lamplighter.domain.change import Change
@@ -218,6 +220,14 @@ def caller_of(request: Request) -> Caller:
     """Return the caller of a request, as the guard has determined it."""
     found: Caller = request.state.caller
     return found
+
+
+def check_scope(caller: Caller, scope: str) -> Response | None:
+    """Return the response to a caller without a scope; None admits the caller."""
+    if caller.may(scope):
+        return None
+    held = ", ".join(caller.scopes)
+    return problem(403, f"This request needs the scope {scope}; the token has {held}.")
 
 
 def actor_name(caller: Caller) -> str:

@@ -1,6 +1,6 @@
 """Log in with a one-time code, read the current login, and log out."""
 
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qs
 
 from starlette.exceptions import HTTPException
@@ -8,12 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api.access import login_page, shapes
-from lamplighter.api.access.callers import LoginAttempts, caller_of, callers_of, cookie_name
-from lamplighter.api.context import api_context
+from lamplighter.api.access.callers import LoginAttempts, callers_of, cookie_name
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import ANY, operation
-from lamplighter.api.responses import answer, problem
+from lamplighter.api.responses import problem
+from lamplighter.domain.access.access import Caller
 from lamplighter.domain.errors import Conflict
-from lamplighter.usecases.access import access, logins
+from lamplighter.usecases.access import access
 
 FORM_TYPE: Final = "application/x-www-form-urlencoded"
 INVALID_CODE: Final = (
@@ -43,21 +44,19 @@ async def redeem(request: Request) -> Response:
 
 
 @operation("GET", "/login", ANY, shapes.CallerOut)
-async def show_identity(request: Request) -> Response:
+async def show_identity(caller: Caller) -> dict[str, Any]:
     """Read the identity of the caller."""
-    caller = caller_of(request)
-    return answer({"kind": caller.kind, "name": caller.name, "scopes": list(caller.scopes)})
+    return {"kind": caller.kind, "name": caller.name, "scopes": list(caller.scopes)}
 
 
 @operation("DELETE", "/login", ANY, None, problems=(409,))
-async def log_out(request: Request) -> Response:
+async def log_out(request: Request, here: ApiContext, caller: Caller) -> Response:
     """Log out."""
-    here, caller = api_context(request), caller_of(request)
     if caller.kind != "login":
         raise Conflict(
             "This request uses a token, not a login. Revoke the token to end its access."
         )
-    await logins.log_out(here.db, caller.id, now=here.now())
+    await access.log_out(here.db, caller.id, now=here.now())
     recheck_streams(request)
     response = Response(status_code=204)
     response.delete_cookie(cookie_name(request.scope), httponly=True, samesite="strict")
@@ -89,7 +88,8 @@ async def _redeem(request: Request, code: str, *, onward: str = "/") -> Response
 
 def _refusal(request: Request, code: str, onward: str) -> Response:
     address = request.client.host if request.client else ""
-    if wait := _attempts(request).failed(address, code):
+    attempts: LoginAttempts = request.app.state.attempts
+    if wait := attempts.failed(address, code):
         return _show_again(request, 429, TOO_MANY_CODES, onward, **{"Retry-After": str(wait)})
     return _show_again(request, 401, INVALID_CODE, onward)
 
@@ -111,8 +111,3 @@ def _is_navigation(request: Request) -> bool:
     headers = request.headers
     seen = headers.get("sec-fetch-dest", "document") == "document"
     return request.method == "GET" and seen and "sec-purpose" not in headers
-
-
-def _attempts(request: Request) -> LoginAttempts:
-    found: LoginAttempts = request.app.state.attempts
-    return found

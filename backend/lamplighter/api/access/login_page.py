@@ -27,9 +27,9 @@ _FACE: Final = """@font-face {{
 """
 
 
-def _hash(style: str) -> str:
-    digest = hashlib.sha256(style.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
+def digest_of(style: str) -> str:
+    """Return the SHA-256 of a style, as a policy names it."""
+    return base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
 
 
 @cache
@@ -44,7 +44,7 @@ def font_face() -> str:
 def headers() -> Mapping[str, str]:
     """Return the headers of the page; its policy allows its own two styles."""
     own = _PAGE.partition("<style>")[2].partition("</style>")[0]
-    hashes = " ".join(_hash(style) for style in (own, font_face()))
+    hashes = " ".join(f"'sha256-{digest_of(style)}'" for style in (own, font_face()))
     policy = (
         f"default-src 'none'; style-src {hashes}; font-src data:; img-src data:; "
         "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 
 from starlette.applications import Starlette
@@ -14,10 +14,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
 
-from lamplighter.api.access.callers import Callers
+from lamplighter.api.access.callers import Callers, check_scope
 from lamplighter.api.agentops.openapi import DOCUMENT, openapi
 from lamplighter.api.agentops.routes import PREFIX, is_contract_path, operations_at, routes
-from lamplighter.api.context import MemoryServiceContext
+from lamplighter.api.context import MemoryServiceContext, running
 from lamplighter.api.request_log import RequestLog
 from lamplighter.api.responses import answer, problem
 from lamplighter.domain.access.access import Caller
@@ -56,12 +56,8 @@ def create_app(
         async with opening() as here:
             app.state.context = here
             app.state.callers = callers = Callers(here.db, here.now)
-            tasks = [asyncio.create_task(work) for work in (callers.note(), _sweep(here))]
-            yield
-            for task in tasks:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+            async with running(callers.note(), _sweep(here)):
+                yield
 
     at_root = openapi(prefix="", strict=strict, tokens=tokens)
     below_prefix = openapi(prefix=PREFIX, strict=True, tokens=tokens)
@@ -89,9 +85,9 @@ def _document(block: dict[str, object]) -> Callable[[Request], Awaitable[Respons
 
 def _access_check(tokens: bool) -> AccessCheck:
     async def stopped(scope: Scope, headers: Headers) -> Response | None:
-        path = (
-            scope["path"].removeprefix(PREFIX) if is_contract_path(scope["path"]) else scope["path"]
-        )
+        path = scope["path"]
+        if is_contract_path(path):
+            path = path.removeprefix(PREFIX)
         if headers.get("sec-fetch-site") in CROSS_SITES:
             return problem(403, "Requests from pages of other sites are blocked.")
         if path == DOCUMENT:
@@ -106,12 +102,7 @@ def _access_check(tokens: bool) -> AccessCheck:
             return caller
         scope.setdefault("state", {})["caller"] = caller
         entry = entries.get("GET" if scope["method"] == "HEAD" else scope["method"])
-        if entry and entry.scope and not caller.may(entry.scope):
-            held = ", ".join(caller.scopes)
-            return problem(
-                403, f"This request needs the scope {entry.scope}; the token has {held}."
-            )
-        return None
+        return check_scope(caller, entry.scope) if entry and entry.scope else None
 
     return stopped
 

@@ -10,7 +10,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from lamplighter.api.op import Handler
-from lamplighter.api.responses import answer, status_title
+from lamplighter.api.responses import (
+    DATABASE_LOCKED,
+    DISK_FULL,
+    INTERNAL_ERROR,
+    answer,
+    status_title,
+)
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, LamplighterError, NotFound
 from lamplighter.repository.store.driver import OperationalError, disk_is_full
 
@@ -19,13 +25,6 @@ logger = logging.getLogger(__name__)
 FIELD_NAMES: Final = {"observation": "content", "category": "type", "external_id": "id"}
 """Our names of fields, as this contract calls them."""
 
-DISK_FULL: Final = (
-    "The disk of the database is full. Nothing was changed. Free some space, then try again."
-)
-DATABASE_LOCKED: Final = (
-    "The database is not available. Nothing was changed. Try again in a moment."
-)
-INTERNAL_ERROR: Final = "Internal error. See the log of the web process."
 STATUSES: Final = {413: 400, 422: 400}
 """Both services with this contract answer 400 if a value is too large or invalid."""
 
@@ -42,12 +41,9 @@ def with_contract_errors(handler: Handler) -> Handler:
             return _domain_failure(error)
         except (OperationalError, TimeoutError) as error:
             logger.warning("Database error at %s: %s", request.url.path, error)
-            full = disk_is_full(error)
-            return (
-                failure(507, DISK_FULL)
-                if full
-                else failure(503, DATABASE_LOCKED, headers={"Retry-After": "2"})
-            )
+            if disk_is_full(error):
+                return failure(507, DISK_FULL)
+            return failure(503, DATABASE_LOCKED, headers={"Retry-After": "2"})
         except ClientDisconnect:
             raise  # the guard handles a disconnect
         except Exception as error:
@@ -83,13 +79,9 @@ def failure(
 
 def translate_problem(problem: Response) -> Response:
     """Return a problem in the form of this contract."""
-    body = msgspec.json.decode(problem.body)
-    kept = {
-        name: value
-        for name, value in problem.headers.items()
-        if name not in ("content-type", "content-length")
-    }
-    return failure(problem.status_code, body["detail"] or body["title"], headers=kept)
+    body, headers = msgspec.json.decode(problem.body), dict(problem.headers)
+    del headers["content-type"], headers["content-length"]
+    return failure(problem.status_code, body["detail"] or body["title"], headers=headers)
 
 
 def _domain_failure(error: LamplighterError) -> Response:

@@ -1,7 +1,6 @@
 """The operations of the contract: source of the routing, the access rules, OpenAPI and tests."""
 
 import re
-from collections.abc import Iterable
 from typing import Final
 from urllib.parse import unquote
 
@@ -12,26 +11,16 @@ from starlette.routing import BaseRoute, Route, compile_path
 from starlette.types import Scope
 
 from lamplighter.api.access.callers import caller_of
-from lamplighter.api.agentops import (
-    observations,
-    prompts,
-    search,
-    sessions,
-    status,
-    transfer,
-)
+from lamplighter.api.agentops import observations, prompts, search, sessions, status, transfer
 from lamplighter.api.agentops.contract import AgentOpsOperation, agent_of, declared
 from lamplighter.api.agentops.errors import with_contract_errors
-from lamplighter.api.op import Handler
+from lamplighter.api.op import METHODS, Handler
 
 PREFIX: Final = "/agentops"
 REFUSED_FOR_SESSIONS: Final = (
     "Sessions that Lamplighter runs cannot use this API. They save knowledge with "
     "markers or over MCP."
 )
-METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
-
-
 OPERATIONS: Final = tuple(
     op
     for module in (status, sessions, observations, search, prompts, transfer)
@@ -82,7 +71,8 @@ def _by_method(entries: dict[str, AgentOpsOperation], strict: bool) -> Handler:
         request.state.strict = strict
         entry = entries.get("GET" if request.method == "HEAD" else request.method)
         if entry is None:
-            raise HTTPException(405, headers={"Allow": ", ".join(allowed_methods(entries))})
+            allowed = [*entries, "HEAD"] if "GET" in entries else entries
+            raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
         if entry.scope and caller_of(request).session_id is not None:
             raise HTTPException(403, REFUSED_FOR_SESSIONS)
         if entry.scope:
@@ -90,9 +80,3 @@ def _by_method(entries: dict[str, AgentOpsOperation], strict: bool) -> Handler:
         return await entry.ask(request)
 
     return with_contract_errors(ask)
-
-
-def allowed_methods(entries: Iterable[str]) -> list[str]:
-    """Return the methods of an address."""
-    known = list(entries)
-    return [*known, "HEAD"] if "GET" in known else known

@@ -12,23 +12,16 @@ from lamplighter.api.agentops.contract import (
     DEFAULT_PROJECT,
     READ,
     WRITE,
-    agent_of,
-    contract_operation,
-    is_strict,
-    project_in,
-)
-from lamplighter.api.agentops.params import (
-    AgentOpsContextQuery,
-    AgentOpsSearchQuery,
-    TopicIn,
-    body,
     check_required,
     clamp_limit,
-    query,
+    contract_operation,
+    project_in,
+    read_body,
+    read_query,
 )
-from lamplighter.api.context import service_context
+from lamplighter.api.context import MemoryServiceContext
 from lamplighter.api.responses import answer
-from lamplighter.domain.clients.agent import CONTEXT_LIMIT
+from lamplighter.domain.clients.agent import CONTEXT_LIMIT, Agent
 from lamplighter.domain.memory import knowledge
 from lamplighter.domain.memory.knowledge import memory_title
 from lamplighter.domain.memory.memory import Memory
@@ -38,7 +31,6 @@ from lamplighter.domain.search.search import (
     SearchLayer,
     SearchMethod,
     SearchRequest,
-    SearchResult,
     SearchResults,
 )
 from lamplighter.domain.text import normalize_project, one_line
@@ -54,56 +46,63 @@ MORE: Final = 4
 """A search for one type reads this many times the limit, because other types match too."""
 
 
-@contract_operation(
-    "GET", "/search", READ, shapes.AgentOpsHit, is_list=True, query=AgentOpsSearchQuery
-)
-async def search(request: Request) -> Response:
+@contract_operation("GET", "/search", READ, shapes.AgentOpsHit, is_list=True)
+async def search(
+    request: Request,
+    here: MemoryServiceContext,
+    agent: Agent | None,
+    query: shapes.AgentOpsSearchQuery,
+    strict: bool,
+) -> Response:
     """Search observations, best match first."""
-    parameters = query(request, AgentOpsSearchQuery)
-    _check_searches(request)
-    if not parameters.q.strip():
-        if not is_strict(request):
-            check_required(q=parameters.q)
+    if agent is not None and not agent.auto_search:
+        raise HTTPException(403, f"auto_search is off for the agent {agent.name}.")
+    if not query.q.strip():
+        if not strict:
+            check_required(q=query.q)
         return answer([])
-    results, hits = await _hits(request, parameters)
+    results, hits = await _hits(here, query, project_in(request, query.project))
     return answer(hits, headers=_partial_header(results))
 
 
-@contract_operation("GET", "/context", READ, shapes.AgentOpsContext, query=AgentOpsContextQuery)
-async def context(request: Request) -> Response:
+@contract_operation("GET", "/context", READ, shapes.AgentOpsContext)
+async def context(
+    request: Request,
+    here: MemoryServiceContext,
+    agent: Agent | None,
+    query: shapes.AgentOpsContextQuery,
+) -> Response:
     """Read the context for a client: sessions and observations."""
-    here, parameters, agent = (
-        service_context(request),
-        query(request, AgentOpsContextQuery),
-        agent_of(request),
-    )
     most = agent.context_limit if agent else CONTEXT_LIMIT
-    limit = most if parameters.limit is None or parameters.limit < 0 else parameters.limit
-    project = project_in(request, parameters.project) or DEFAULT_PROJECT
+    limit = most if query.limit is None or query.limit < 0 else query.limit
+    project = project_in(request, query.project) or DEFAULT_PROJECT
     block = await agent_context(
         here,
         project,
-        parameters.query,
+        query.query,
         limit=min(limit, most) if agent else limit,
         near=here.near,
-        budget=None if parameters.budget is None else max(0, parameters.budget),
+        budget=None if query.budget is None else max(0, query.budget),
     )
-    block = replace(block, text=_trim_context(block.text, parameters.max_bytes))
-    await record_context(
-        here.db, block, await _context_session(request, parameters, project), now=here.now()
-    )
+    block = replace(block, text=_trim_context(block.text, query.max_bytes))
+    name = one_line(query.session_id or request.headers.get(SESSION, ""))
+    session = await _context_session(here, name, project)
+    await record_context(here.db, block, session, now=here.now())
     return answer(_context_out(block), headers=_partial_header(block))
 
 
-@contract_operation("GET", "/suggest-topic-key", READ, shapes.AgentOpsTopic, query=TopicIn)
-@contract_operation("POST", "/suggest-topic-key", WRITE, shapes.AgentOpsTopic, body=TopicIn)
-async def topic_key(request: Request) -> Response:
+@contract_operation("GET", "/suggest-topic-key", READ, shapes.AgentOpsTopic, query=shapes.TopicIn)
+@contract_operation("POST", "/suggest-topic-key", WRITE, shapes.AgentOpsTopic, body=shapes.TopicIn)
+async def topic_key(request: Request) -> dict[str, Any]:
     """Suggest a topic key."""
-    given = query(request, TopicIn) if request.method != "POST" else await body(request, TopicIn)
+    if request.method == "POST":
+        given = await read_body(request, shapes.TopicIn)
+    else:
+        given = read_query(request, shapes.TopicIn)
     if not (given.title or "").strip():
         check_required(**{"title or content": given.content})
     key = knowledge.suggest_topic_key(given.type or "", given.title or "", given.content or "")
-    return answer({"topic_key": key})
+    return {"topic_key": key}
 
 
 def _partial_header(found: SearchResults | ContextBlock) -> dict[str, str] | None:
@@ -112,12 +111,11 @@ def _partial_header(found: SearchResults | ContextBlock) -> dict[str, str] | Non
 
 
 async def _hits(
-    request: Request, query: AgentOpsSearchQuery
+    here: MemoryServiceContext, query: shapes.AgentOpsSearchQuery, project: str | None
 ) -> tuple[SearchResults, list[dict[str, Any]]]:
-    here, limit = service_context(request), clamp_limit(query.limit, SEARCH_LIMIT, MOST)
+    limit = clamp_limit(query.limit, SEARCH_LIMIT, MOST)
     narrowed = bool(query.type.strip() or query.scope.strip())
     kinds = [rows.category_of(query.type)] if query.type.strip() else rows.CATEGORIES.values()
-    project = project_in(request, query.project)
     results = await find(
         here.db,
         SearchRequest(
@@ -141,31 +139,19 @@ async def _hits(
     ][:limit]
     shown = await rows.observations(here.db, [memory for _, memory in pairs])
     return results, [
-        {**row, "rank": _rank(each), "method": each.method}
+        {**row, "rank": -each.score, "method": each.method}  # as FTS5 reports BM25: lower is better
         for row, (each, _) in zip(shown, pairs, strict=True)
     ]
 
 
-async def _context_session(
-    request: Request, query: AgentOpsContextQuery, project: str
-) -> int | None:
+async def _context_session(here: MemoryServiceContext, name: str, project: str) -> int | None:
     """Return the session of a context request, to record its prompt.
 
     None if the request names no session of the project: a question does not begin a session.
     """
-    name = one_line(query.session_id or request.headers.get(SESSION, ""))
-    async with reading(service_context(request).db):
-        held = (
-            await client_sessions.by_external_id(service_context(request).db, name)
-            if name
-            else None
-        )
-    return held.id if held is not None and held.project == normalize_project(project) else None
-
-
-def _rank(found: SearchResult) -> float:
-    """Return a score as FTS5 reports BM25: lower is better."""
-    return -found.score
+    async with reading(here.db):
+        found = await client_sessions.by_external_id(here.db, name) if name else None
+    return found.id if found is not None and found.project == normalize_project(project) else None
 
 
 def _context_out(block: ContextBlock) -> dict[str, Any]:
@@ -205,9 +191,3 @@ def _trim_context(text: str, max_bytes: int | None) -> str:
             return ""
         lines.pop(said[-1])
     return "\n".join([*lines, ""]) if lines else ""
-
-
-def _check_searches(request: Request) -> None:
-    agent = agent_of(request)
-    if agent is not None and not agent.auto_search:
-        raise HTTPException(403, f"auto_search is off for the agent {agent.name}.")

@@ -1,8 +1,165 @@
-"""The responses of this API."""
+"""The requests and responses of this API."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+
+from lamplighter.domain.text import PROJECT_CHARS
+
+Title = Annotated[str, Meta(max_length=500)]
+Content = Annotated[str, Meta(max_length=50_000)]
+Project = Annotated[str, Meta(max_length=PROJECT_CHARS)]
+Word = Annotated[str, Meta(max_length=50)]
+Key = Annotated[str, Meta(max_length=200)]
+Tag = Annotated[str, Meta(max_length=100)]
+Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Tags = Annotated[list[Tag], Meta(max_length=20)]
+SessionId = Annotated[str, Meta(max_length=200)]
+
+
+class AgentOpsSessionIn(Struct):
+    """A session that begins."""
+
+    id: SessionId | None = None
+    project: Project | None = None
+    directory: str | None = None
+
+
+class MessageIn(Struct):
+    """One message of a transcript; other fields are ignored."""
+
+    role: str = ""
+    content: Any = ""
+
+
+class EndIn(Struct):
+    """The end of a session: its transcript (AgentOps), or its summary (engram)."""
+
+    messages: list[MessageIn] | None = None
+    summary: str | None = None
+
+
+class ObservationIn(Struct):
+    """An observation to store."""
+
+    session_id: SessionId | None = None
+    type: Word | None = None
+    title: Title | None = None
+    content: Content | None = None
+    project: Project | None = None
+    tags: Tags | None = None
+    scope: Word | None = None
+    topic_key: Key | None = None
+    tool_name: str | None = None
+
+
+class ObservationEdit(Struct):
+    """Changes to an observation."""
+
+    type: Word | None = None
+    title: Title | None = None
+    content: Content | None = None
+    tags: Tags | None = None
+    scope: Word | None = None
+    topic_key: Key | None = None
+    project: Project | None = None
+
+
+class PassiveIn(Struct):
+    """A report that may list learnings."""
+
+    session_id: SessionId | None = None
+    content: str | None = None
+    project: Project | None = None
+    source: str | None = None
+
+
+class PromptIn(Struct):
+    """A user prompt."""
+
+    session_id: SessionId | None = None
+    content: str | None = None
+    project: Project | None = None
+
+
+class TopicIn(Struct):
+    """The input for a suggested topic key."""
+
+    type: str | None = None
+    title: str | None = None
+    content: str | None = None
+
+
+class ImportIn(Struct):
+    """An export of AgentOps' memory service, or of engram."""
+
+    sessions: list[dict[str, Any]] | None = None
+    observations: list[dict[str, Any]] | None = None
+    prompts: list[dict[str, Any]] | None = None
+
+
+class MigrateIn(Struct):
+    """Two names of one project."""
+
+    old_project: Project | None = None
+    new_project: Project | None = None
+
+
+class ListQuery(Struct):
+    """Filters of a list."""
+
+    project: str = ""
+    type: str = ""
+    scope: str = ""
+    limit: int = 0
+    sort: str = ""
+
+
+class AgentOpsSearchQuery(Struct):
+    """A search."""
+
+    q: str = ""
+    project: str = ""
+    type: str = ""
+    scope: str = ""
+    limit: int = 0
+
+
+class AgentOpsContextQuery(Struct):
+    """The task that a client needs context for."""
+
+    project: str = ""
+    query: str = ""
+    limit: int | None = None
+    budget: int | None = None
+    max_bytes: int | None = None
+    session_id: str = ""
+
+
+class TimelineQuery(Struct):
+    """Around which observation, and how far."""
+
+    observation_id: Number | None = None
+    before: int | None = None
+    after: int | None = None
+
+
+class ProjectQuery(Struct):
+    """The project; empty for all projects."""
+
+    project: str = ""
+
+
+class DeleteQuery(Struct):
+    """Whether it is to be removed for good."""
+
+    hard: bool = False
+
+
+class DirectoryQuery(Struct):
+    """In which directory a client works."""
+
+    cwd: str = ""
 
 
 class AgentOpsSession(Struct):

@@ -1,33 +1,26 @@
 """Export, import, and migration between projects."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from lamplighter.api.agentops import params, shapes
+from lamplighter.api.agentops import shapes
 from lamplighter.api.agentops.contract import (
     DEFAULT_PROJECT,
     READ,
     WRITE,
     agent_of,
-    caller_name,
-    contract_operation,
-    project_in,
-)
-from lamplighter.api.agentops.params import (
-    MigrateIn,
-    ProjectQuery,
-    body,
     check_required,
+    contract_operation,
     decode_body,
-    query,
+    project_in,
+    read_body,
 )
-from lamplighter.api.context import service_context
-from lamplighter.api.responses import answer
+from lamplighter.api.context import MemoryServiceContext
 from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.formats import third_party_export
 from lamplighter.usecases.clients import projects
@@ -41,11 +34,12 @@ MAX_ERRORS: Final = 100
 FILE: Final = 'attachment; filename="lamplighter-export.json"'
 
 
-@contract_operation("GET", "/export", READ, shapes.AgentOpsExport, query=ProjectQuery)
-async def export_rows(request: Request) -> Response:
+@contract_operation("GET", "/export", READ, shapes.AgentOpsExport)
+async def export_rows(
+    request: Request, here: MemoryServiceContext, query: shapes.ProjectQuery
+) -> Response:
     """Export all data in the format of engram."""
-    here = service_context(request)
-    project = project_in(request, query(request, ProjectQuery).project)
+    project = project_in(request, query.project)
     # a snapshot, perhaps too large for memory; closed after the response is sent
     file = tempfile.SpooledTemporaryFile(SPOOL_BYTES, "w+b")  # noqa: SIM115
 
@@ -62,33 +56,42 @@ async def export_rows(request: Request) -> Response:
     )
 
 
-@contract_operation("POST", "/import", WRITE, shapes.AgentOpsImported, body=params.ImportIn)
-async def import_rows(request: Request) -> Response:
+def _no_agent(act: str) -> Callable[[Request], None]:
+    def check(request: Request) -> None:
+        if agent_of(request) is not None:
+            raise HTTPException(
+                403, f"The token of an agent cannot {act}. Use a token without an agent."
+            )
+
+    return check
+
+
+@contract_operation(
+    "POST",
+    "/import",
+    WRITE,
+    shapes.AgentOpsImported,
+    check=_no_agent("import"),
+    body=shapes.ImportIn,
+)
+async def import_rows(request: Request, here: MemoryServiceContext) -> dict[str, Any]:
     """Import an export of AgentOps or engram."""
-    here = service_context(request)
-    if agent_of(request) is not None:
-        raise HTTPException(
-            403, "The token of an agent cannot import. Use a token without an agent."
-        )
     given = await decode_body(request)
     importing = Importing(here.db, here.redact, here.now(), origin="the REST API")
     await importing.take(_records(given, importing.faults))
     counts = {each: importing.counts.get(each, 0) for each in ImportOutcome}
     observations = counts[ImportOutcome.CREATED] + counts[ImportOutcome.REVISED]
-    return answer(
-        {
-            "imported_sessions": counts[ImportOutcome.SESSION],
-            "imported_observations": observations,
-            "sessions_imported": counts[ImportOutcome.SESSION],
-            "observations_imported": observations,
-            "prompts_imported": counts[ImportOutcome.PROMPT],
-            "unchanged": counts[ImportOutcome.UNCHANGED],
-            "errors": [
-                {"field": each.place, "message": each.message}
-                for each in importing.faults[:MAX_ERRORS]
-            ],
-        }
-    )
+    return {
+        "imported_sessions": counts[ImportOutcome.SESSION],
+        "imported_observations": observations,
+        "sessions_imported": counts[ImportOutcome.SESSION],
+        "observations_imported": observations,
+        "prompts_imported": counts[ImportOutcome.PROMPT],
+        "unchanged": counts[ImportOutcome.UNCHANGED],
+        "errors": [
+            {"field": each.place, "message": each.message} for each in importing.faults[:MAX_ERRORS]
+        ],
+    }
 
 
 @contract_operation(
@@ -96,41 +99,36 @@ async def import_rows(request: Request) -> Response:
     "/projects/migrate",
     WRITE,
     shapes.AgentOpsMigrated,
-    body=MigrateIn,
+    check=_no_agent("move projects"),
+    body=shapes.MigrateIn,
     needs=("old_project", "new_project"),
 )
-async def migrate(request: Request) -> Response:
+async def migrate(request: Request, here: MemoryServiceContext, by: str) -> dict[str, Any]:
     """Move all data of one project to another."""
-    here = service_context(request)
-    if agent_of(request) is not None:
-        raise HTTPException(
-            403, "The token of an agent cannot move projects. Use a token without an agent."
-        )
-    given = await body(request, MigrateIn)
+    given = await read_body(request, shapes.MigrateIn)
     check_required(old_project=given.old_project, new_project=given.new_project)
     old, new = given.old_project or "", given.new_project or ""
-    moved = await projects.move(here.db, old, new, by=caller_name(request), now=here.now())
-    if moved is None:
-        return answer(_skipped("names are identical"))
-    if not moved.any:
-        return answer(_skipped("no records found"))
-    return answer(
-        {
-            "status": "migrated",
-            "reason": "",
-            "old_project": old,
-            "new_project": new,
-            "observations": moved.memories,
-            "sessions": moved.sessions,
-            "prompts": moved.prompts,
-            "superseded": moved.superseded,
+    moved = await projects.move(here.db, old, new, by=by, now=here.now())
+    if moved is None or not moved.any:
+        return {
+            "status": "skipped",
+            "reason": "names are identical" if moved is None else "no records found",
+            "old_project": "",
+            "new_project": "",
+            "observations": 0,
+            "sessions": 0,
+            "prompts": 0,
         }
-    )
-
-
-def _skipped(reason: str) -> dict[str, object]:
-    nothing = {"old_project": "", "new_project": "", "observations": 0, "sessions": 0, "prompts": 0}
-    return {"status": "skipped", "reason": reason, **nothing}
+    return {
+        "status": "migrated",
+        "reason": "",
+        "old_project": old,
+        "new_project": new,
+        "observations": moved.memories,
+        "sessions": moved.sessions,
+        "prompts": moved.prompts,
+        "superseded": moved.superseded,
+    }
 
 
 def _records(body: dict[str, Any], faults: list[Fault]) -> list[LocatedRecord]:

@@ -8,15 +8,13 @@ from starlette.responses import Response
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access.callers import caller_of
 from lamplighter.api.clients import shapes
-from lamplighter.api.context import api_context
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.memory import context_shapes
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
-from lamplighter.domain.clients.agent import CONTEXT_LIMIT, Agent, find_agent, require_local
-from lamplighter.domain.clients.agent_block import IncludedMemory, render_line
+from lamplighter.domain.clients.agent import CONTEXT_LIMIT, find_agent, require_local
+from lamplighter.domain.clients.agent_block import render_line
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.sessions.context import Placement
-from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import normalize_project
 from lamplighter.formats import serialize
 from lamplighter.repository.store import changes
@@ -27,9 +25,8 @@ PROJECT = "default"
 
 
 @operation("GET", "/agents", "settings:read", shapes.AgentPage)
-async def index(request: Request, query: common_shapes.PageQuery) -> Response:
+async def index(request: Request, here: ApiContext, query: common_shapes.PageQuery) -> Response:
     """List agents with their settings and activity."""
-    here = api_context(request)
     async with changes.snapshot(here.db) as seq:
         found = await list_agents(here.db, here.active.agents)
     some, behind = params.part_of(found, query.cursor, query.limit)
@@ -38,11 +35,12 @@ async def index(request: Request, query: common_shapes.PageQuery) -> Response:
 
 async def context(request: Request, query: context_shapes.ContextQuery) -> Response:
     """GET /api/v1/context?profile=agent: the context of an agent, as every interface shows it."""
-    here = api_context(request)
-    agent = _requested_agent(request, query)
+    here, caller = api_context(request), caller_of(request)
+    name = caller.agent if caller.bound else query.agent
+    agent = require_local(find_agent(here.active.agents, name)) if name else None
     project = normalize_project(query.project or "") or (agent.reads if agent else PROJECT)
     limit = agent.context_limit if agent and query.limit is None else query.limit
-    if caller_of(request).agent and agent:
+    if caller.agent and agent:
         project = agent.reads
     seq = await changes.last_seq(here.db)  # search indexes pending rows outside a transaction
     block = await contexts.preview(
@@ -55,13 +53,7 @@ async def context(request: Request, query: context_shapes.ContextQuery) -> Respo
         budget=query.budget,
     )
     about = {"profile": "agent", "agent": agent.name if agent else None, "project": project}
-    return answer({**about, **_context(block), "seq": seq})
-
-
-def _requested_agent(request: Request, query: context_shapes.ContextQuery) -> Agent | None:
-    caller = caller_of(request)
-    name = caller.agent if caller.bound else query.agent
-    return require_local(find_agent(api_context(request).active.agents, name)) if name else None
+    return answer({**about, **_context_out(block), "seq": seq})
 
 
 def _agent_out(each: AgentStatus, redact: Redactor) -> dict[str, Any]:
@@ -84,37 +76,35 @@ def _agent_out(each: AgentStatus, redact: Redactor) -> dict[str, Any]:
     }
 
 
-def _context(block: ContextBlock) -> dict[str, Any]:
+def _context_out(block: ContextBlock) -> dict[str, Any]:
     return {
         "text": block.text,
         "tokens": block.tokens,
         "query": block.query,
-        "sessions": [_session(each) for each in block.sessions],
-        "included": [_memory_out(each, at) for at, each in enumerate(block.included)],
-        "excluded": [_excluded_out(each) for each in block.placements if not each.included],
+        "sessions": [
+            {
+                "id": each.id,
+                "external_id": each.external_id,
+                "summary": each.summary,
+                "ended_at": serialize.format_moment(each.ended_at),
+            }
+            for each in block.sessions
+        ],
+        "included": [
+            {
+                "position": position,
+                "method": each.method,
+                "score": each.score,
+                "line": render_line(each),
+                "memory": serialize.memory(each.memory),
+            }
+            for position, each in enumerate(block.included)
+        ],
+        "excluded": [
+            {"why": each.why, "memory": serialize.memory(each.memory)}
+            for each in block.placements
+            if not each.included
+        ],
         "partial": block.partial,
         "missing": list(block.missing),
     }
-
-
-def _session(each: Session) -> dict[str, Any]:
-    return {
-        "id": each.id,
-        "external_id": each.external_id,
-        "summary": each.summary,
-        "ended_at": serialize.format_moment(each.ended_at),
-    }
-
-
-def _memory_out(each: IncludedMemory, position: int) -> dict[str, Any]:
-    return {
-        "position": position,
-        "method": each.method,
-        "score": each.score,
-        "line": render_line(each),
-        "memory": serialize.memory(each.memory),
-    }
-
-
-def _excluded_out(each: Placement) -> dict[str, Any]:
-    return {"why": each.why, "memory": serialize.memory(each.memory)}

@@ -72,24 +72,31 @@ REFUSED_FOR_SESSIONS: Final = (
 
 
 @operation("POST", "/hooks/{event}", "knowledge:write", shapes.HookAnswer, problems=(400,))
-async def receive(request: Request) -> Response:
+async def receive(request: Request, here: ApiContext, caller: Caller) -> Response:
     """Receive a hook event of an interactive session and return context."""
-    here, caller, event = api_context(request), caller_of(request), request.path_params["event"]
+    event = request.path_params["event"]
     if event not in EVENTS:
         raise NotFound(
             f"Hook event {one_line(event)!r} not found. Known events: {', '.join(EVENTS)}."
         )
     if caller.session_id is not None:
         raise HTTPException(403, REFUSED_FOR_SESSIONS)
-    payload = await _read_event(request)
-    by = _interactive_context(here, caller)
+    payload = params.decode_object(await request.body(), _decode)
+    by = InteractiveContext(
+        db=here.db,
+        now=here.now,
+        redact=here.redact,
+        active=here.active,
+        agent=find_agent(here.active.agents, caller.agent or AGENT),
+        near=here.near,
+    )
     if by.agent.memory_url:  # the agent uses an external memory service
         return answer({})
     if request.headers.get(WAITS) == "0":
         by = replace(by, agent=replace(by.agent, context_limit=0))
     opening = _opening(request, payload, caller, by)
     if event in (END, TRANSCRIPT):
-        held = await _find_session(here, opening)
+        held = await client_sessions.by_agent(here.db, opening.external_id, opening.agent)
         if held is not None and event == TRANSCRIPT:
             lines = payload.get("lines")
             await keep_transcript(by, held, lines if isinstance(lines, list) else ())
@@ -102,10 +109,6 @@ async def receive(request: Request) -> Response:
     output = {"hookEventName": event, "additionalContext": words}
     headers = _tool_lists(by.agent) if event == START else None
     return answer({"hookSpecificOutput": output} if words else {}, headers=headers)
-
-
-async def _find_session(here: ApiContext, opening: NewSession) -> Session | None:
-    return await client_sessions.by_agent(here.db, opening.external_id, opening.agent)
 
 
 async def context(request: Request, query: context_shapes.ContextQuery) -> Response:
@@ -147,7 +150,10 @@ async def _handle_event(
     if event in TOOL_EVENTS:
         return await _handle_tool_use(here, event, session, payload)
     if event in SUBAGENT_EVENTS:
-        return await _handle_subagent(here, session, payload)
+        # Claude Code lets a subagent that receives text when it stops take another turn
+        if payload.get("stop_hook_active") is True:
+            return ""
+        return await interactive.subagent_context(here, session, _text(payload, "agent_id"))
     if event == "Stop":
         words = _text(payload, "last_assistant_message")
         await interactive.record_response(here, session, words)
@@ -158,46 +164,20 @@ async def _handle_event(
     return ""
 
 
-async def _handle_subagent(
-    here: InteractiveContext, session: Session, payload: Mapping[str, Any]
-) -> str:
-    """Return the last sessions, once for each subagent.
-
-    Claude Code lets a subagent that receives text when it stops take another turn. So only
-    a subagent that received none at its start gets it then.
-    """
-    if payload.get("stop_hook_active") is True:
-        return ""
-    return await interactive.subagent_context(here, session, _text(payload, "agent_id"))
-
-
 async def _handle_tool_use(
     here: InteractiveContext, event: str, session: Session, payload: Mapping[str, Any]
 ) -> str:
+    tool_input = payload.get("tool_input")
     use = ToolCall(_text(payload, "tool_name"), arguments_text(payload.get("tool_input", {})))
     output = interactive.output_text(payload.get("tool_response")) or _text(payload, "error")
-    ref = _text(payload, "tool_use_id")
-    asked = payload.get("tool_input")
-    arguments = asked if isinstance(asked, dict) else {"input": asked}
     if event == TOOL_EVENTS[0]:
-        response = _object(payload, "tool_response")
-        await interactive.record_tool(
-            here, session, use.tool, _object(payload, "tool_input"), response
-        )
+        fields, response = _object(payload, "tool_input"), _object(payload, "tool_response")
+        await interactive.record_tool(here, session, use.tool, fields, response)
+    arguments = tool_input if isinstance(tool_input, dict) else {"input": tool_input}
     text = await interactive.tool_context(here, session, use.tool, arguments)
+    ref = _text(payload, "tool_use_id")
     await interactive.capture_tool_output(here, session, use, output, ref=ref)
     return text
-
-
-def _interactive_context(here: ApiContext, caller: Caller) -> InteractiveContext:
-    return InteractiveContext(
-        db=here.db,
-        now=here.now,
-        redact=here.redact,
-        active=here.active,
-        agent=find_agent(here.active.agents, caller.agent or AGENT),
-        near=here.near,
-    )
 
 
 def _opening(
@@ -206,11 +186,8 @@ def _opening(
     """Return the project of a session: that of the agent's token, or a person's directory."""
     session, directory = _text(payload, "session_id"), _text(payload, "cwd")
     root = _path(request.headers.get(ROOT, "")) or directory
-    wrong = (
-        [InvalidField("session_id", "is missing; it must name the session")] if not session else []
-    )
-    if wrong:
-        raise Invalid(*wrong)
+    if not session:
+        raise Invalid(InvalidField("session_id", "is missing; it must name the session"))
     return NewSession(
         external_id=session,
         project=by.agent.reads if caller.agent else _project_name(root),
@@ -267,8 +244,3 @@ def _decode(raw: bytes) -> object:
     whole = json.dumps(json.loads(raw), ensure_ascii=False).encode(errors="replace")
     decoded: object = msgspec.json.decode(whole)
     return decoded
-
-
-async def _read_event(request: Request) -> Mapping[str, Any]:
-    """Read an event in the agent's form, with any fields."""
-    return params.decode_object(await request.body(), _decode)

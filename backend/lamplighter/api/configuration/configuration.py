@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
-from lamplighter.api.access.callers import actor_name, caller_of
+from lamplighter.api.access.callers import actor_name
 from lamplighter.api.configuration import shapes
-from lamplighter.api.context import api_context
+from lamplighter.api.context import ApiContext
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page, problem
-from lamplighter.domain.access.access import ADMIN
+from lamplighter.domain.access.access import ADMIN, Caller
 from lamplighter.domain.errors import Stale, Unavailable
 from lamplighter.formats import serialize
 from lamplighter.repository.store import changes as feed
@@ -29,9 +29,9 @@ _ETAG: Final = re.compile(r'(?:W/)?"([^"]*)"')
 
 
 @operation("GET", "/configuration/services", ADMIN, shapes.ServicesFileOut, problems=(503,))
-async def read_services(request: Request, query: common_shapes.NoParameters) -> Response:
+async def read_services(here: ApiContext, query: common_shapes.NoParameters) -> Response:
     """Read services.yaml as its services with their fields."""
-    files = configuration_of(request)
+    files = _configuration(here)
     return await _services_out(files, await services.read(files))
 
 
@@ -42,11 +42,10 @@ async def read_services(request: Request, query: common_shapes.NoParameters) -> 
     shapes.EditPreviewOut,
     problems=(404, 409, 503),
 )
-async def preview_service(request: Request, body: shapes.ServicePreviewIn) -> Response:
+async def preview_service(here: ApiContext, body: shapes.ServicePreviewIn) -> dict[str, Any]:
     """Preview an edit of a service: its diff, its mistakes, and a run of its checks."""
     edit = ServiceEdit(name=body.name, fields=body.fields, new=body.new, programs=body.programs)
-    here, files = api_context(request), configuration_of(request)
-    return _preview_out(await services.preview(here, files, edit, test=body.test))
+    return _preview_out(await services.preview(here, _configuration(here), edit, test=body.test))
 
 
 @operation(
@@ -56,11 +55,13 @@ async def preview_service(request: Request, body: shapes.ServicePreviewIn) -> Re
     shapes.ServicesFileOut,
     problems=(409, 412, 428, 503),
 )
-async def save_service(request: Request, body: shapes.ServiceFieldsIn) -> Response:
+async def save_service(
+    request: Request, here: ApiContext, caller: Caller, body: shapes.ServiceFieldsIn
+) -> Response:
     """Add or change a service in services.yaml; needs If-Match."""
     name = request.path_params["name"]
     edit = ServiceEdit(name=name, fields=body.fields, new=body.new, programs=body.programs)
-    return await _save(request, edit)
+    return await _save(request, here, caller, edit)
 
 
 @operation(
@@ -70,27 +71,28 @@ async def save_service(request: Request, body: shapes.ServiceFieldsIn) -> Respon
     shapes.ServicesFileOut,
     problems=(409, 412, 428, 503),
 )
-async def remove_service(request: Request) -> Response:
+async def remove_service(request: Request, here: ApiContext, caller: Caller) -> Response:
     """Remove a service from services.yaml; needs If-Match."""
-    return await _save(request, ServiceEdit(name=request.path_params["name"], fields=None))
+    edit = ServiceEdit(name=request.path_params["name"], fields=None)
+    return await _save(request, here, caller, edit)
 
 
 @operation(
     "POST", "/configuration/preview/settings", ADMIN, shapes.EditPreviewOut, problems=(409, 503)
 )
-async def preview_settings(request: Request, body: shapes.SettingValuesIn) -> Response:
+async def preview_settings(here: ApiContext, body: shapes.SettingValuesIn) -> dict[str, Any]:
     """Preview an edit of the settings file: its diff and its mistakes."""
-    here, files = api_context(request), configuration_of(request)
-    return _preview_out(await settings.preview(here, files, body.values))
+    return _preview_out(await settings.preview(here, _configuration(here), body.values))
 
 
 @operation(
     "PATCH", "/configuration/settings", ADMIN, shapes.SettingsFileOut, problems=(409, 412, 428, 503)
 )
-async def save_settings(request: Request, body: shapes.SettingValuesIn) -> Response:
+async def save_settings(
+    request: Request, here: ApiContext, caller: Caller, body: shapes.SettingValuesIn
+) -> Response:
     """Write settings to the settings file; needs If-Match."""
-    here, files, etag = api_context(request), configuration_of(request), if_match(request)
-    by = actor_name(caller_of(request))
+    files, etag, by = _configuration(here), _if_match(request), actor_name(caller)
     try:
         saved = await settings.save(here, files, body.values, etag=etag, by=by)
     except Stale as error:
@@ -99,13 +101,12 @@ async def save_settings(request: Request, body: shapes.SettingValuesIn) -> Respo
 
 
 @operation("GET", "/configuration/changes", ADMIN, shapes.ConfigurationChangesPage)
-async def list_changes(request: Request, query: common_shapes.PageQuery) -> Response:
+async def list_changes(
+    request: Request, here: ApiContext, query: common_shapes.PageQuery
+) -> Response:
     """List edits made in the app with their diffs, newest first."""
-    here = api_context(request)
     position = params.position(query.cursor)
-    result = await changes.history(
-        here, configuration_of(request), limit=query.limit, position=position
-    )
+    result = await changes.history(here, _configuration(here), limit=query.limit, position=position)
     items = [
         {
             "act": entry.id,
@@ -121,15 +122,13 @@ async def list_changes(request: Request, query: common_shapes.PageQuery) -> Resp
     return page(request, items, result.position, await feed.last_seq(here.db))
 
 
-def configuration_of(request: Request) -> ConfigurationContext:
-    """Return the context for edits of the configuration."""
-    found = api_context(request).configuration
-    if found is None:
+def _configuration(here: ApiContext) -> ConfigurationContext:
+    if here.configuration is None:
         raise Unavailable("This process cannot edit the configuration.")
-    return found
+    return here.configuration
 
 
-def if_match(request: Request) -> str:
+def _if_match(request: Request) -> str:
     """Return the ETag that a change is for; a change without one is refused."""
     given = request.headers.get("if-match")
     if given is None:
@@ -138,9 +137,8 @@ def if_match(request: Request) -> str:
     return found[1] if found else ""
 
 
-async def _save(request: Request, edit: ServiceEdit) -> Response:
-    here, files, etag = api_context(request), configuration_of(request), if_match(request)
-    by = actor_name(caller_of(request))
+async def _save(request: Request, here: ApiContext, caller: Caller, edit: ServiceEdit) -> Response:
+    files, etag, by = _configuration(here), _if_match(request), actor_name(caller)
     try:
         saved = await services.save(here, files, edit, etag=etag, by=by)
     except Stale as error:
@@ -168,12 +166,10 @@ def _stale(error: Stale, current: Mapping[str, Any]) -> Response:
     return problem(412, str(error), headers=headers, current=current)
 
 
-def _preview_out(edit_preview: EditPreview) -> Response:
-    return answer(
-        {
-            "diff": edit_preview.diff,
-            "problems": [asdict(each) for each in edit_preview.problems],
-            "refusal": edit_preview.refusal,
-            "results": list(edit_preview.results),
-        }
-    )
+def _preview_out(found: EditPreview) -> dict[str, Any]:
+    return {
+        "diff": found.diff,
+        "problems": [asdict(each) for each in found.problems],
+        "refusal": found.refusal,
+        "results": list(found.results),
+    }

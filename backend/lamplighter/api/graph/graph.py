@@ -3,15 +3,17 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
 from lamplighter.api.access.project_wall import project_bound
-from lamplighter.api.context import api_context
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.graph import shapes
 from lamplighter.api.op import operation
-from lamplighter.api.responses import answer, page, versioned
+from lamplighter.api.params import Version
+from lamplighter.api.responses import page, versioned
 from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.text import normalize_project
@@ -50,18 +52,17 @@ async def list_entities(request: Request, query: shapes.EntityQuery) -> Response
 
 
 @operation("POST", "/entities", "memories:write", shapes.EntityOut, status=201, problems=(409,))
-async def create_entity(request: Request, body: shapes.EntityIn) -> Response:
+async def create_entity(here: ApiContext, body: shapes.EntityIn) -> Response:
     """Create an entity."""
     wanted = EntityEdit(name=body.name, properties=body.properties or None, aliases=body.aliases)
-    made = await edit.create_entity(api_context(request), body.project, body.kind, wanted)
+    made = await edit.create_entity(here, body.project, body.kind, wanted)
     location = f"/api/v1/entities/{made.id}"
     return versioned(serialize.entity(made), 201, Location=location)
 
 
 @operation("GET", "/entities/{id:int}", "memories:read", shapes.EntityCaseOut)
-async def show_entity(request: Request) -> Response:
+async def show_entity(request: Request, here: ApiContext, number: int) -> Response:
     """Read an entity with its neighbors and evidence."""
-    here, number = api_context(request), params.number(request)
     reach = await _reach(request)
     async with reading(here.db):
         entity = await edit.get_entity(here.db, number, reach)
@@ -69,56 +70,34 @@ async def show_entity(request: Request) -> Response:
     return versioned(entity_case_out(case))
 
 
-@operation(
-    "PATCH", "/entities/{id:int}", "memories:write", shapes.EntityOut, problems=(409,), matches=True
-)
-async def edit_entity(request: Request, body: shapes.EntityEditIn) -> Response:
+@operation("PATCH", "/entities/{id:int}", "memories:write", shapes.EntityOut, problems=(409,))
+async def edit_entity(
+    here: ApiContext, body: shapes.EntityEditIn, number: int, version: Version
+) -> Response:
     """Change an entity or add names."""
-    here, number = api_context(request), params.number(request)
-    wanted = EntityEdit(
-        name=body.name, kind=body.kind, properties=body.properties, aliases=body.aliases
+    wanted = EntityEdit(**msgspec.structs.asdict(body))
+    return versioned(
+        serialize.entity(await edit.edit_entity(here, number, wanted, version=version))
     )
-    changed = await edit.edit_entity(here, number, wanted, version=params.version(request, number))
-    return versioned(serialize.entity(changed))
 
 
-@operation("DELETE", "/entities/{id:int}", "memories:write", None, problems=(409,), matches=True)
-async def delete_entity(request: Request) -> Response:
+@operation("DELETE", "/entities/{id:int}", "memories:write", None, problems=(409,))
+async def delete_entity(here: ApiContext, number: int, version: Version) -> None:
     """Delete an entity and its relationships."""
-    number = params.number(request)
-    version = params.version(request, number)
-    await edit.delete_entity(api_context(request), number, version=version)
-    return Response(status_code=204)
+    await edit.delete_entity(here, number, version=version)
 
 
-@operation(
-    "POST",
-    "/entities/{id:int}/merge",
-    "memories:write",
-    shapes.EntityOut,
-    problems=(409,),
-    matches=True,
-)
-async def merge(request: Request, body: shapes.MergeIn) -> Response:
+@operation("POST", "/entities/{id:int}/merge", "memories:write", shapes.EntityOut, problems=(409,))
+async def merge(here: ApiContext, body: shapes.MergeIn, number: int, version: Version) -> Response:
     """Merge an entity into another one."""
-    here, number = api_context(request), params.number(request)
-    version = params.version(request, number)
-    kept = await edit.merge(here, number, body.into, version=version)
-    return versioned(serialize.entity(kept))
+    return versioned(serialize.entity(await edit.merge(here, number, body.into, version=version)))
 
 
 @operation(
-    "DELETE",
-    "/entities/{id:int}/merge",
-    "memories:write",
-    shapes.EntityOut,
-    problems=(409,),
-    matches=True,
+    "DELETE", "/entities/{id:int}/merge", "memories:write", shapes.EntityOut, problems=(409,)
 )
-async def unmerge(request: Request) -> Response:
+async def unmerge(here: ApiContext, number: int, version: Version) -> Response:
     """Unmerge an entity."""
-    here, number = api_context(request), params.number(request)
-    version = params.version(request, number)
     return versioned(serialize.entity(await edit.unmerge(here, number, version=version)))
 
 
@@ -163,83 +142,61 @@ async def _list(
     status=201,
     problems=(404, 409),
 )
-async def create_relationship(request: Request, body: shapes.RelationshipIn) -> Response:
+async def create_relationship(here: ApiContext, body: shapes.RelationshipIn) -> Response:
     """Create a relationship."""
     wanted = RelationshipEdit(properties=body.properties, confidence=body.confidence)
     ends = (body.source_id, body.target_id)
-    made = await edit.create_relationship(api_context(request), ends, body.kind, wanted)
+    made = await edit.create_relationship(here, ends, body.kind, wanted)
     location = f"/api/v1/relationships/{made.id}"
     return versioned(serialize.relationship(made), 201, Location=location)
 
 
 @operation("GET", "/relationships/{id:int}", "memories:read", shapes.RelationshipOut)
-async def show_relationship(request: Request) -> Response:
+async def show_relationship(request: Request, here: ApiContext, number: int) -> Response:
     """Read a relationship."""
-    here, number = api_context(request), params.number(request)
     found = await edit.get_relationship(here.db, number, await _reach(request))
     return versioned(serialize.relationship(found))
 
 
 @operation(
-    "PATCH",
-    "/relationships/{id:int}",
-    "memories:write",
-    shapes.RelationshipOut,
-    problems=(409,),
-    matches=True,
+    "PATCH", "/relationships/{id:int}", "memories:write", shapes.RelationshipOut, problems=(409,)
 )
-async def edit_relationship(request: Request, body: shapes.RelationshipEditIn) -> Response:
+async def edit_relationship(
+    here: ApiContext, body: shapes.RelationshipEditIn, number: int, version: Version
+) -> Response:
     """Change or end a relationship."""
-    here, number = api_context(request), params.number(request)
-    wanted = RelationshipEdit(
-        properties=body.properties, confidence=body.confidence, valid=body.valid
-    )
-    version = params.version(request, number)
+    wanted = RelationshipEdit(**msgspec.structs.asdict(body))
     changed = await edit.edit_relationship(here, number, wanted, version=version)
     return versioned(serialize.relationship(changed))
 
 
-@operation(
-    "DELETE", "/relationships/{id:int}", "memories:write", None, problems=(409,), matches=True
-)
-async def delete_relationship(request: Request) -> Response:
+@operation("DELETE", "/relationships/{id:int}", "memories:write", None, problems=(409,))
+async def delete_relationship(here: ApiContext, number: int, version: Version) -> None:
     """Delete a relationship."""
-    number = params.number(request)
-    version = params.version(request, number)
-    await edit.delete_relationship(api_context(request), number, version=version)
-    return Response(status_code=204)
+    await edit.delete_relationship(here, number, version=version)
 
 
 @operation("GET", "/graph", "memories:read", shapes.GraphOut, problems=(404, 409))
-async def graph(request: Request, query: shapes.GraphQuery) -> Response:
+async def graph(request: Request, here: ApiContext, query: shapes.GraphQuery) -> dict[str, Any]:
     """Read the entities and relationships around an entity."""
-    here = api_context(request)
-    reach = await _reach(request)
+    reach, project = await _reach(request), _project(query.project)
     async with changes.snapshot(here.db) as seq:
-        center = await view.find_entity(
-            here.db, query.center, project=_project(query.project), reach=reach
-        )
-        graph_view = await view.graph_around(
+        center = await view.find_entity(here.db, query.center, project=project, reach=reach)
+        found = await view.graph_around(
             here.db, center, reach, depth=query.depth, limit=query.limit
         )
-    nodes = [
-        {**serialize.entity(each), "depth": graph_view.depths[each.id]} for each in graph_view.nodes
-    ]
-    edges = [serialize.relationship(each) for each in graph_view.edges]
-    return answer(
-        {"center": center.id, "nodes": nodes, "edges": edges, "more": graph_view.more, "seq": seq}
-    )
+    nodes = [{**serialize.entity(each), "depth": found.depths[each.id]} for each in found.nodes]
+    edges = [serialize.relationship(each) for each in found.edges]
+    return {"center": center.id, "nodes": nodes, "edges": edges, "more": found.more, "seq": seq}
 
 
 @operation("GET", "/why", "memories:read", shapes.DecisionsOut)
-async def why(request: Request, query: shapes.WhyQuery) -> Response:
+async def why(request: Request, here: ApiContext, query: shapes.WhyQuery) -> dict[str, Any]:
     """Find out why something was decided."""
-    here = api_context(request)
     reach = await _reach(request)
     found = await view.why(here.db, query.q, project=_project(query.project), reach=reach)
     decisions = [each.as_json() for each in found]
-    seq = await changes.last_seq(here.db)
-    return answer({"question": query.q, "decisions": decisions, "seq": seq})
+    return {"question": query.q, "decisions": decisions, "seq": await changes.last_seq(here.db)}
 
 
 def entity_case_out(case: EntityCase) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Limit, Name, PageQuery, Seq, public_shape
+from lamplighter.api.common_shapes import Limit, Name, PageQuery, Seq, page_of, public_shape
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.domain.graph.entity import (
     MAX_PROPERTIES,
@@ -62,22 +62,19 @@ class EntityRowOut(EntityOut):
     relationships: int
 
 
-class EntityPage(Struct):
-    """A page of entities, newest first, and their total number."""
-
-    items: list[EntityRowOut]
-    next: str | None
-    seq: Seq
-    total: int
-
-
-class RelationshipPage(Struct):
-    """A page of relationships, newest first, and their total number."""
-
-    items: list[RelationshipOut]
-    next: str | None
-    seq: Seq
-    total: int
+EntityPage = page_of(
+    EntityRowOut,
+    "A page of entities, newest first, and their total number.",
+    name="EntityPage",
+    seq=Seq,
+    total=int,
+)
+RelationshipPage = page_of(
+    RelationshipOut,
+    "A page of relationships, newest first, and their total number.",
+    seq=Seq,
+    total=int,
+)
 
 
 class GraphNodeOut(EntityOut):

@@ -1,14 +1,16 @@
 """Incidents: listed, read with their timeline, and changed by a person."""
 
+from typing import Any
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
-from lamplighter.api.context import api_context
+from lamplighter.api.context import ApiContext
 from lamplighter.api.incidents import shapes
 from lamplighter.api.op import operation
-from lamplighter.api.responses import answer, page
+from lamplighter.api.responses import page
 from lamplighter.domain.search import period
 from lamplighter.domain.services.incident import IncidentOutcome
 from lamplighter.formats.serialize import incident as as_incident
@@ -23,9 +25,8 @@ from lamplighter.usecases.system.incident_changes import IncidentChange
 
 
 @operation("GET", "/incidents", "sessions:read", shapes.IncidentPage, across=True)
-async def index(request: Request, query: shapes.IncidentQuery) -> Response:
+async def index(request: Request, here: ApiContext, query: shapes.IncidentQuery) -> Response:
     """List incidents, newest first."""
-    here = api_context(request)
     chosen = IncidentSelection(
         live=None if query.state is None else query.state == "open",
         service=query.service,
@@ -38,21 +39,19 @@ async def index(request: Request, query: shapes.IncidentQuery) -> Response:
 
 
 @operation("GET", "/incidents/{id:int}", "sessions:read", shapes.IncidentDetailOut, across=True)
-async def show(request: Request) -> Response:
+async def show(here: ApiContext, number: int) -> dict[str, Any]:
     """Read an incident with its timeline."""
-    here, number = api_context(request), params.number(request)
     async with changes.snapshot(here.db) as seq:
         found = await incident_view.read(here.db, number, now=here.now())
-    return answer({**found, "seq": seq})
+    return {**found, "seq": seq}
 
 
 @operation("GET", "/incidents/{id:int}/replay", "sessions:read", shapes.ReplayOut, across=True)
-async def show_replay(request: Request, query: shapes.ReplayQuery) -> Response:
+async def show_replay(here: ApiContext, query: shapes.ReplayQuery, number: int) -> dict[str, Any]:
     """Decide again on a past incident with other memories; changes nothing."""
-    here, number = api_context(request), params.number(request)
     options = ReplayOptions(without=query.without, today=query.today)
     async with reading(here.db):
-        return answer(await replay(here.db, here.services(), number, options))
+        return await replay(here.db, here.services(), number, options)
 
 
 @operation(
@@ -63,10 +62,10 @@ async def show_replay(request: Request, query: shapes.ReplayQuery) -> Response:
     problems=(409,),
     across=True,
 )
-async def update(request: Request, body: shapes.IncidentIn) -> Response:
+async def update(here: ApiContext, body: shapes.IncidentIn, number: int) -> dict[str, Any]:
     """Acknowledge, note, resolve, merge or separate an incident."""
-    here, number = api_context(request), params.number(request)
     changes = msgspec.structs.asdict(body)
     outcome = body.outcome and IncidentOutcome(body.outcome)
-    done = await acts.change(here, number, IncidentChange(**{**changes, "outcome": outcome}))
-    return answer(as_incident(done))
+    return as_incident(
+        await acts.change(here, number, IncidentChange(**{**changes, "outcome": outcome}))
+    )

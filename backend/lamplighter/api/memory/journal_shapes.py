@@ -4,8 +4,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from lamplighter.api.common_shapes import PageQuery, Seq, ShortText
+from lamplighter.api.common_shapes import PageQuery, Seq, ShortText, page_of, public_shape
 from lamplighter.api.memory.shapes import MemoryOut
+from lamplighter.repository.access.journal import JournalEntry
 
 Action = Literal[
     "create",
@@ -47,6 +48,9 @@ Action = Literal[
 ]
 
 
+@public_shape(
+    JournalEntry, without=["action"], id=("action", Action), subject=("final", str | None)
+)
 class ActOut(Struct):
     """One operator act; `changed` is null while it is running.
 
@@ -54,27 +58,8 @@ class ActOut(Struct):
     with a reason in `final` cannot be undone; `subject` names its object.
     """
 
-    id: int
-    action: Action
-    actor: str
-    created_at: str
-    value: float | None
-    memory_id: int | None
-    review_id: int | None
-    service: str | None
-    changed: int | None
-    undoes: int | None
-    undone_by: int | None
-    subject: str | None
-    final: str | None
 
-
-class ActPage(Struct):
-    """A page of acts, newest first."""
-
-    items: list[ActOut]
-    next: str | None
-    seq: Seq
+ActPage = page_of(ActOut, "A page of acts, newest first.", seq=Seq)
 
 
 class UndoIn(Struct):
@@ -119,10 +104,10 @@ class DiscardedOut(Struct):
     links: int
 
 
-class TrashPage(Struct):
-    """A page of deleted memories, highest id first, and their total number."""
-
-    items: list[DiscardedOut]
-    next: str | None
-    seq: Seq
-    total: int
+TrashPage = page_of(
+    DiscardedOut,
+    "A page of deleted memories, highest id first, and their total number.",
+    name="TrashPage",
+    seq=Seq,
+    total=int,
+)

@@ -1,8 +1,8 @@
-"""Memories: listed, read, added, corrected and deleted."""
+"""Memories: listed, read, added, corrected and deleted, one or many; compared and audited."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -13,10 +13,11 @@ from starlette.responses import Response
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
 from lamplighter.api.access.project_wall import require_memory
-from lamplighter.api.context import ApiContext, api_context
-from lamplighter.api.memory import shapes
+from lamplighter.api.context import ApiContext
+from lamplighter.api.memory import review_shapes, shapes
 from lamplighter.api.op import operation
-from lamplighter.api.responses import answer, page, versioned
+from lamplighter.api.params import Version
+from lamplighter.api.responses import page, versioned
 from lamplighter.domain.errors import Invalid, InvalidField, collect_errors
 from lamplighter.domain.memory.admit import admit_edit
 from lamplighter.domain.memory.memory import (
@@ -25,155 +26,147 @@ from lamplighter.domain.memory.memory import (
     Candidate,
     Category,
     Edit,
+    MemoryId,
     Source,
     Trust,
 )
+from lamplighter.domain.relate import relate
 from lamplighter.domain.search import period
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.text import normalize_project
 from lamplighter.formats import serialize
+from lamplighter.formats.audit import as_json as belief_as_json
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import facets as counts
 from lamplighter.repository.memory import history, json_rows, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View, service_name
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.statements import Page
-from lamplighter.usecases.memory import curate, lookup, undo
+from lamplighter.usecases.memory import bulk, curate, lookup, undo
+from lamplighter.usecases.memory.audit import page_on_topic
 from lamplighter.usecases.memory.evidence import evidence_of
+from lamplighter.usecases.memory.similar import find_similar
+from lamplighter.usecases.sessions.prompt_effects import AuditEffect, prompt_effects
 
 FADING_WITHIN: Final = timedelta(days=30)
 """How far ahead the view of fading memories looks."""
 
+VALUE_MEANINGS: Final = {
+    "confidence": "the new confidence",
+    "adjust": "the amount to add to each confidence",
+}
+EMPTY_FILTER: Final = 'is empty and matches every memory; send "all": true to confirm'
+
+
+def rules(values: Mapping[str, Any]) -> list[InvalidField]:
+    """Return the invalid fields of a memory edit."""
+    names = ("observation", "service", "title", "topic_key", "metadata")
+    asked = {name: values.get(name) for name in names}
+    edit = Edit(**{name: value for name, value in asked.items() if value is not msgspec.UNSET})
+    return collect_errors(lambda: admit_edit(edit, values.get("category", Category.TIMING), str))
+
 
 @operation("GET", "/memories", "memories:read", shapes.MemoryPage)
-async def index(request: Request, query: shapes.MemoryQuery) -> Response:
+async def index(request: Request, here: ApiContext, query: shapes.MemoryQuery) -> Response:
     """List memories."""
-    here = api_context(request)
     position = params.position(query.cursor)
     at, before = _moment(query, here.now()), here.hub.version()
     async with changes.snapshot(here.db) as seq:
-        chosen = replace(await _caller_filter(request, query), ids=tuple(query.ids))
-        found = await _page(here.db, chosen, query, position=position, at=at)
-        total = await _count(here, chosen, at=at, before=before, seq=seq)
-    return page(request, found.items, found.position, seq, total=total, **_as_of(at))
+        chosen = replace(await _caller_filter(request, here, query), ids=tuple(query.ids))
+        result = await _page(here.db, chosen, query, position=position, at=at)
+        if at is None:
+            total = await here.matches.count(
+                here.db, chosen, before=before, after=here.hub.version(), seq=seq
+            )
+        else:
+            total = await memories.count(here.db, chosen, at=at)
+    return page(request, result.items, result.position, seq, total=total, **_as_of(at))
 
 
 @operation("GET", "/memories/facets", "memories:read", shapes.Facets)
-async def facets(request: Request, query: shapes.FacetQuery) -> Response:
+async def facets(request: Request, here: ApiContext, query: shapes.FacetQuery) -> dict[str, Any]:
     """Count memories by service, category, project and state."""
-    here = api_context(request)
     at = _moment(query, here.now())
     async with changes.snapshot(here.db) as seq:
-        chosen = await _caller_filter(request, query)
+        chosen = await _caller_filter(request, here, query)
         totals = await counts.facets(here.db, chosen, at=at)
-    return answer(
-        {
-            "services": [{"service": name, "count": count} for name, count in totals.services],
-            "categories": [{"category": name, "count": count} for name, count in totals.categories],
-            "projects": [{"project": name, "count": count} for name, count in totals.projects],
-            "states": totals.states,
-            "seq": seq,
-            **_as_of(at),
-        }
-    )
+    return {
+        "services": [{"service": name, "count": count} for name, count in totals.services],
+        "categories": [{"category": name, "count": count} for name, count in totals.categories],
+        "projects": [{"project": name, "count": count} for name, count in totals.projects],
+        "states": totals.states,
+        "seq": seq,
+        **_as_of(at),
+    }
 
 
 @operation("GET", "/memories/views", "memories:read", shapes.Views)
-async def views(request: Request, query: shapes.ViewQuery) -> Response:
+async def views(request: Request, here: ApiContext, query: shapes.ViewQuery) -> dict[str, Any]:
     """Count memories by view: fading soon, unused, single source, edited by a person."""
-    here = api_context(request)
     async with changes.snapshot(here.db) as seq:
-        found = await counts.views(here.db, await _caller_filter(request, query))
-    return answer({"views": found, "seq": seq})
+        found = await counts.views(here.db, await _caller_filter(request, here, query))
+    return {"views": found, "seq": seq}
 
 
-@operation(
-    "POST", "/memories", "memories:write", shapes.MemoryOut, status=201, body=shapes.MemoryIn
-)
-async def create(request: Request) -> Response:
+@operation("POST", "/memories", "memories:write", shapes.MemoryOut, status=201, rules=rules)
+async def create(here: ApiContext, body: shapes.MemoryIn) -> Response:
     """Add a memory."""
-    here, body = api_context(request), await params.body(request, shapes.MemoryIn, rules)
     values = {**msgspec.structs.asdict(body), "tags": tuple(body.tags)}
-    values["confidence"] = require_finite(body.confidence)
+    values["confidence"] = _finite(body.confidence)
     values["expires_at"] = period.parse_future_moment(body.expires_at, "expires_at", now=here.now())
-    candidate = Candidate(
-        **values, tier=0, session_id=None, source=Source.OPERATOR, trust=Trust.TRUSTED
-    )
-    memory = await curate.create(here, candidate, services=here.services().names)
+    memory = await curate.create(here, _candidate(**values), services=here.services().names)
     location = f"/api/v1/memories/{memory.id}"
     return versioned(serialize.memory(memory), 201, Location=location)
 
 
 @operation("GET", "/memories/{id:int}", "memories:read", shapes.MemoryOut, check=require_memory)
-async def show(request: Request, query: shapes.AsOfQuery) -> Response:
+async def show(request: Request, here: ApiContext, query: shapes.AsOfQuery) -> Response:
     """Read a memory."""
-    here = api_context(request)
     at = period.parse_elapsed_moment(query.as_of, "as_of", now=here.now())
     async with reading(here.db):
         memory = await lookup.get(here.db, params.number(request), at=at)
     return versioned({**serialize.memory(memory), **_as_of(at)})
 
 
-@operation(
-    "PATCH",
-    "/memories/{id:int}",
-    "memories:write",
-    shapes.MemoryOut,
-    body=shapes.MemoryEdit,
-    matches=True,
-)
-async def update(request: Request) -> Response:
+@operation("PATCH", "/memories/{id:int}", "memories:write", shapes.MemoryOut, rules=rules)
+async def update(
+    here: ApiContext, number: int, body: shapes.MemoryEdit, version: Version
+) -> Response:
     """Edit a memory."""
-    here, memory_id = api_context(request), params.number(request)
-    body = await params.body(request, shapes.MemoryEdit, rules)
-    memory = await curate.edit(
-        here,
-        memory_id,
-        _edit(body, now=here.now()),
-        version=params.version(request, memory_id),
-        services=here.services().names,
-    )
+    edit = _edit(body, now=here.now())
+    names = here.services().names
+    memory = await curate.edit(here, number, edit, version=version, services=names)
     return versioned(serialize.memory(memory))
 
 
 @operation(
-    "POST",
-    "/memories/{id:int}/confirm",
-    "memories:write",
-    shapes.MemoryOut,
-    problems=(409,),
-    matches=True,
+    "POST", "/memories/{id:int}/confirm", "memories:write", shapes.MemoryOut, problems=(409,)
 )
-async def confirm(request: Request) -> Response:
+async def confirm(here: ApiContext, number: int, version: Version) -> Response:
     """Confirm a memory: it is trusted and no longer labeled as unverified."""
-    here, memory_id = api_context(request), params.number(request)
-    memory = await curate.confirm(
-        here.db, memory_id, version=params.version(request, memory_id), now=here.now()
-    )
+    memory = await curate.confirm(here.db, number, version=version, now=here.now())
     return versioned(serialize.memory(memory))
 
 
-@operation("DELETE", "/memories/{id:int}", "memories:write", None, matches=True)
-async def delete(request: Request) -> Response:
+@operation("DELETE", "/memories/{id:int}", "memories:write", None)
+async def delete(here: ApiContext, number: int, version: Version) -> None:
     """Move a memory to the trash."""
-    here, memory_id = api_context(request), params.number(request)
-    version = params.version(request, memory_id)
-    await curate.delete(here.db, memory_id, version=version, now=here.now())
-    return Response(status_code=204)
+    await curate.delete(here.db, number, version=version, now=here.now())
 
 
 @operation(
     "GET", "/memories/{id:int}/history", "memories:read", shapes.HistoryPage, check=require_memory
 )
-async def read_history(request: Request, query: common_shapes.PageQuery) -> Response:
+async def read_history(
+    request: Request, here: ApiContext, query: common_shapes.PageQuery, number: int
+) -> Response:
     """List the changes of a memory."""
-    here = api_context(request)
-    memory_id, position = params.number(request), params.position(query.cursor)
+    position = params.position(query.cursor)
     async with changes.snapshot(here.db) as seq:
-        found = await history.of_memory(here.db, memory_id, limit=query.limit, position=position)
+        found = await history.of_memory(here.db, number, limit=query.limit, position=position)
         if not found.items:
-            await lookup.get(here.db, memory_id)
-        items = await undo.with_undo_state(here.db, memory_id, found.items)
+            await lookup.get(here.db, number)
+        items = await undo.with_undo_state(here.db, number, found.items)
     return page(request, [entry(each, undoable=able) for each, able in items], found.position, seq)
 
 
@@ -185,11 +178,11 @@ async def read_history(request: Request, query: common_shapes.PageQuery) -> Resp
     deprecated_path="/memories/{id:int}/grounds",
     check=require_memory,
 )
-async def read_evidence(request: Request, query: shapes.EvidenceQuery) -> Response:
+async def read_evidence(
+    here: ApiContext, query: shapes.EvidenceQuery, number: int
+) -> dict[str, Any]:
     """Read the evidence for a memory: its sources, the prompts that included it, its conflicts."""
-    here = api_context(request)
-    found = await evidence_of(here.db, params.number(request), limit=query.limit)
-    return answer(found.as_json())
+    return (await evidence_of(here.db, number, limit=query.limit)).as_json()
 
 
 @operation(
@@ -198,19 +191,79 @@ async def read_evidence(request: Request, query: shapes.EvidenceQuery) -> Respon
     "memories:write",
     shapes.MemoryOut,
     problems=(409,),
-    matches=True,
 )
-async def undo_change(request: Request) -> Response:
+async def undo_change(
+    request: Request, here: ApiContext, number: int, version: Version
+) -> Response:
     """Undo one change of a memory."""
-    here, memory_id = api_context(request), params.number(request)
-    memory = await undo.undo_step(
-        here.db,
-        memory_id,
-        params.number(request, "entry"),
-        version=params.version(request, memory_id),
-        now=here.now(),
-    )
+    step = params.number(request, "entry")
+    memory = await undo.undo_step(here.db, number, step, version=version, now=here.now())
     return versioned(serialize.memory(memory))
+
+
+@operation("POST", "/memories/bulk", "memories:write", shapes.BulkResultOut)
+async def change_many(here: ApiContext, body: shapes.BulkIn) -> dict[str, Any]:
+    """Delete, confirm or change several memories."""
+    action = _bulk_action(body)
+    if body.preview:
+        return await _preview(here, body, action)
+    done = await bulk.apply_action(here.db, await _selection(here, body), action, now=here.now())
+    seq = await changes.last_seq(here.db)
+    result = {"changed": len(done.ids), "left": done.left, "seq": seq, "act": done.act}
+    return result if body.ids is None else {**result, "ids": done.ids}
+
+
+@operation(
+    "POST", "/memories/similar", "memories:read", shapes.SimilarOut, across=True, rules=rules
+)
+async def list_similar(here: ApiContext, body: shapes.SimilarIn) -> dict[str, Any]:
+    """Find active memories that match or contradict a text."""
+    matches = await find_similar(
+        here,
+        _candidate(category=body.category, service=body.service, observation=body.observation),
+        here.active.lexicon,
+        services=here.services().names,
+        without=None if body.without is None else MemoryId(body.without),
+    )
+    items = [
+        {"memory": serialize.memory(each.memory), **serialize.verdict(each.verdict)}
+        for each in matches
+    ]
+    return {"items": items}
+
+
+@operation("POST", "/memories/relate", "memories:read", shapes.RelationOut)
+async def relate_pair(here: ApiContext, body: shapes.RelateIn) -> dict[str, Any]:
+    """Compare a new observation with an existing one."""
+    found = relate(body.new, body.old, service=body.service, lexicon=here.active.lexicon)
+    return serialize.verdict(found)
+
+
+@operation("GET", "/audit", "memories:read", review_shapes.AuditPage, across=True)
+async def audit(request: Request, here: ApiContext, query: review_shapes.AuditQuery) -> Response:
+    """List all memories about a service or topic, with their evidence."""
+    position, names = params.position(query.cursor), here.services().names
+    effects: Mapping[MemoryId, AuditEffect] = {}
+    async with changes.snapshot(here.db) as seq:
+        result = await page_on_topic(
+            here.db, query.topic, services=names, limit=query.limit, position=position
+        )
+        if query.prompt:
+            beliefs = [each.memory for each in result.beliefs]
+            budget = here.active.budget
+            effects = await prompt_effects(here.db, beliefs, budget=budget, now=here.now())
+    items = [
+        {**belief_as_json(each), "prompt": None if effect is None else asdict(effect)}
+        for each in result.beliefs
+        for effect in [effects.get(each.memory.id)]
+    ]
+    states = {"active": result.active, "inactive": result.inactive}
+    about = {"topic": result.topic, "service": result.service, "states": states}
+    return page(request, items, result.position, seq, **about)
+
+
+def _candidate(**values: Any) -> Candidate:
+    return Candidate(**values, tier=0, session_id=None, source=Source.OPERATOR, trust=Trust.TRUSTED)
 
 
 async def _page(
@@ -228,28 +281,19 @@ async def _page(
     return Page([serialize.memory(each) for each in found.items], found.position)
 
 
-async def _count(
-    here: ApiContext, chosen: MemoryFilter, *, at: datetime | None, before: int, seq: int
-) -> int:
-    if at is not None:
-        return await memories.count(here.db, chosen, at=at)
-    after = here.hub.version()
-    return await here.matches.count(here.db, chosen, before=before, after=after, seq=seq)
-
-
 def _as_of(at: datetime | None) -> dict[str, str | None]:
     return {} if at is None else {"as_of": serialize.format_moment(at)}
 
 
 async def _caller_filter(
-    request: Request, query: shapes.MemoryQuery | shapes.ViewQuery
+    request: Request, here: ApiContext, query: shapes.ViewQuery
 ) -> MemoryFilter:
     """Return the filter of a query, limited to the memories that its caller may read."""
-    chosen = await filter_of(api_context(request), query)
+    chosen = await _filter(here, query)
     return replace(chosen, finds=await project_wall.project_bound(request))
 
 
-async def filter_of(here: ApiContext, query: shapes.MemoryQuery | shapes.ViewQuery) -> MemoryFilter:
+async def _filter(here: ApiContext, query: shapes.ViewQuery) -> MemoryFilter:
     """Return the filter of a query, with the declared spelling of its service."""
     service = query.service
     if service is not None:
@@ -271,7 +315,7 @@ async def filter_of(here: ApiContext, query: shapes.MemoryQuery | shapes.ViewQue
     )
 
 
-def _moment(query: shapes.MemoryQuery | shapes.FacetQuery, now: datetime) -> datetime | None:
+def _moment(query: shapes.FacetQuery, now: datetime) -> datetime | None:
     """Return the moment of a query. Raises Invalid for filters that exist only for the present."""
     at = period.parse_elapsed_moment(query.as_of, "as_of", now=now)
     of_now = {"view": query.view is not None, "state": query.state == "review"}
@@ -287,14 +331,6 @@ def _order(query: shapes.MemoryQuery) -> Order:
     return Order(sort, backward=falling != sort.falling, grouped=query.group is not None)
 
 
-def rules(values: Mapping[str, Any]) -> list[InvalidField]:
-    """Return the invalid fields of a memory edit."""
-    names = ("observation", "service", "title", "topic_key", "metadata")
-    asked = {name: values.get(name) for name in names}
-    edit = Edit(**{name: value for name, value in asked.items() if value is not msgspec.UNSET})
-    return collect_errors(lambda: admit_edit(edit, values.get("category", Category.TIMING), str))
-
-
 def _edit(body: shapes.MemoryEdit, *, now: datetime) -> Edit:
     fields = {
         name: value
@@ -304,16 +340,62 @@ def _edit(body: shapes.MemoryEdit, *, now: datetime) -> Edit:
     if "tags" in fields:
         fields["tags"] = tuple(fields["tags"])
     if "confidence" in fields:
-        fields["confidence"] = require_finite(fields["confidence"])
+        fields["confidence"] = _finite(fields["confidence"])
     if "expires_at" in fields:
         fields["expires_at"] = period.parse_future_moment(
             fields["expires_at"], "expires_at", now=now
         )
-    taken_away = {name: NONE_WORDS[name] for name in NONE_WORDS if fields.get(name, "") is None}
-    return Edit(**fields | taken_away)
+    removed = {name: NONE_WORDS[name] for name in NONE_WORDS if fields.get(name, "") is None}
+    return Edit(**fields | removed)
 
 
-def require_finite(confidence: float) -> float:
+async def _preview(
+    here: ApiContext, body: shapes.BulkIn, action: bulk.BulkAction
+) -> dict[str, Any]:
+    async with changes.snapshot(here.db) as seq:
+        chosen = await _selection(here, body)
+        result = await bulk.preview(here.db, chosen, action, now=here.now())
+    preview = {
+        "matched": result.matched,
+        "turn_inactive": result.falling,
+        "turn_active": result.rising,
+        "examples": [
+            {
+                "before": serialize.memory(before),
+                "after": None if after is None else serialize.memory(after),
+            }
+            for before, after in result.examples
+        ],
+    }
+    return {
+        "changed": result.changed,
+        "left": result.left,
+        "seq": seq,
+        "act": None,
+        "preview": preview,
+    }
+
+
+async def _selection(here: ApiContext, body: shapes.BulkIn) -> list[int] | MemoryFilter:
+    if body.ids is not None and body.filter is None:
+        return body.ids
+    if body.filter is not None and body.ids is None:
+        found = await _filter(here, body.filter)
+        if found.everything and not body.all:
+            raise Invalid(InvalidField("filter", EMPTY_FILTER))
+        return found
+    raise Invalid(InvalidField("ids", "is missing; send either ids or filter, not both"))
+
+
+def _bulk_action(body: shapes.BulkIn) -> bulk.BulkAction:
+    if body.action not in VALUE_MEANINGS:
+        return bulk.BulkAction(action=body.action)
+    if body.value is None:
+        raise Invalid(InvalidField("value", f"is missing; send {VALUE_MEANINGS[body.action]}"))
+    return bulk.BulkAction(action=body.action, value=_finite(body.value))
+
+
+def _finite(confidence: float) -> float:
     """Return a confidence that is a number. Raises Invalid."""
     if not math.isfinite(confidence):
         raise Invalid(InvalidField("confidence", "is not a number"))

@@ -4,9 +4,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Limit, ListPage, Name, PageQuery, Seq
+from lamplighter.api.common_shapes import Limit, ListPage, Name, PageQuery, Seq, public_shape
 from lamplighter.api.memory.shapes import HistoryEntry, MemoryOut
 from lamplighter.domain.memory.memory import MAX_OBSERVATION_CHARS, Category
+from lamplighter.formats.audit import AuditLink, AuditOccurrence, AuditReview
+from lamplighter.usecases.sessions.prompt_effects import AuditEffect
 
 Scope = Annotated[str, Meta(max_length=500)]
 Text = Annotated[str, Meta(max_length=MAX_OBSERVATION_CHARS)]
@@ -88,11 +90,9 @@ class ResolutionIn(Struct):
     observation: Text = ""
 
 
+@public_shape(AuditOccurrence)
 class MentionOut(Struct):
     """A session that confirmed or contradicted a memory or had it in its prompt; null: a person."""
-
-    session_id: int | None
-    at: str | None
 
 
 class TallyOut(Struct):
@@ -102,16 +102,9 @@ class TallyOut(Struct):
     sessions: list[MentionOut]
 
 
+@public_shape(AuditLink, what=("direction", Literal["to", "from"]))
 class LinkOut(Struct):
     """A link to or from another memory; `observation` is null if that memory was deleted."""
-
-    what: str
-    direction: Literal["to", "from"]
-    memory_id: int
-    observation: str | None
-    active: bool
-    session_id: int | None
-    at: str
 
 
 class LinksOut(Struct):
@@ -121,14 +114,9 @@ class LinksOut(Struct):
     items: list[LinkOut]
 
 
+@public_shape(AuditReview)
 class OpenReviewOut(Struct):
     """An open review, and the other memory in it."""
-
-    id: int
-    kind: str
-    memory_id: int
-    said: str
-    at: str
 
 
 class OpenReviewsOut(Struct):
@@ -156,17 +144,12 @@ class AuditOutcomeOut(Struct):
     untested: list[str]
 
 
+@public_shape(AuditEffect)
 class AuditEffectOut(Struct):
     """The place of a memory in the prompt of the next round, and the lines that would replace it.
 
     `position` counts from 0; null: it is not included, and the prompt without it is the same.
     """
-
-    why: str
-    position: int | None
-    line: str
-    tokens: int
-    added: list[str]
 
 
 class BeliefOut(Struct):

@@ -7,10 +7,11 @@ from starlette.responses import Response
 
 from lamplighter.api import params
 from lamplighter.api.access.project_wall import project_bound
-from lamplighter.api.context import api_context
+from lamplighter.api.context import ApiContext
 from lamplighter.api.memory import review_shapes
 from lamplighter.api.memory.memories import entry
 from lamplighter.api.op import operation
+from lamplighter.api.params import Version
 from lamplighter.api.responses import page, versioned
 from lamplighter.domain.memory.memory import GENERAL, MemoryId
 from lamplighter.domain.memory.review import (
@@ -33,13 +34,12 @@ LIST_LIMIT: Final = 20
 
 
 @operation("GET", "/reviews", "reviews:read", review_shapes.ReviewPage)
-async def index(request: Request, query: review_shapes.ReviewQuery) -> Response:
+async def index(request: Request, here: ApiContext, query: review_shapes.ReviewQuery) -> Response:
     """List reviews: pairs of conflicting memories."""
-    here = api_context(request)
     position = params.position(query.cursor)
     async with changes.snapshot(here.db) as seq:
         project = await project_bound(request)
-        chosen = await _filter(here.db, query, here.services().names, project)
+        chosen = await _filter(here, query, project)
         result = await reviews.page(here.db, chosen, limit=query.limit, position=position)
         items = await reviews.as_json(here.db, result.items)
         total = await reviews.count(here.db, chosen)
@@ -48,13 +48,9 @@ async def index(request: Request, query: review_shapes.ReviewQuery) -> Response:
 
 
 @operation("GET", "/reviews/{id:int}", "reviews:read", review_shapes.ReviewCaseOut)
-async def show(request: Request) -> Response:
+async def show(request: Request, here: ApiContext, number: int) -> Response:
     """Read a review."""
-    here, number, project = (
-        api_context(request),
-        params.number(request),
-        await project_bound(request),
-    )
+    project = await project_bound(request)
     async with reading(here.db):
         found = await review.get(here.db, number)
         if project is not None:
@@ -69,20 +65,23 @@ async def show(request: Request) -> Response:
     "reviews:write",
     review_shapes.ReviewCaseOut,
     problems=(409,),
-    matches=True,
 )
-async def resolve(request: Request, body: review_shapes.ResolutionIn) -> Response:
+async def resolve(
+    request: Request,
+    here: ApiContext,
+    body: review_shapes.ResolutionIn,
+    number: int,
+    version: Version,
+) -> Response:
     """Resolve a review."""
-    here, number = api_context(request), params.number(request)
     answer = ReviewAnswer(
         resolution=Resolution(body.resolution),
         old_scope=body.old_scope,
         new_scope=body.new_scope,
         observation=body.observation,
     )
-    version = params.version(request, number)
     await review.resolve(here, number, answer, version=version)
-    return await show(request)
+    return await show(request, here, number)
 
 
 @operation(
@@ -91,13 +90,11 @@ async def resolve(request: Request, body: review_shapes.ResolutionIn) -> Respons
     "reviews:write",
     review_shapes.ReviewCaseOut,
     problems=(409,),
-    matches=True,
 )
-async def reopen(request: Request) -> Response:
+async def reopen(request: Request, here: ApiContext, number: int, version: Version) -> Response:
     """Revert the resolution of a review."""
-    here, number = api_context(request), params.number(request)
-    await review.reopen(here.db, number, version=params.version(request, number), now=here.now())
-    return await show(request)
+    await review.reopen(here.db, number, version=version, now=here.now())
+    return await show(request, here, number)
 
 
 async def review_case_out(db: Database, each: Review) -> dict[str, Any]:
@@ -136,11 +133,11 @@ async def _changes(db: Database, each: Review) -> list[dict[str, Any]]:
 
 
 async def _filter(
-    db: Database, query: review_shapes.ReviewQuery, names: list[str], project: str | None
+    here: ApiContext, query: review_shapes.ReviewQuery, project: str | None
 ) -> ReviewFilter:
     service = query.service
     if service is not None:
-        service = await service_name(db, service, names) or GENERAL
+        service = await service_name(here.db, service, here.services().names) or GENERAL
     return ReviewFilter(
         state=None if query.state == "all" else ReviewState(query.state),
         service=service,

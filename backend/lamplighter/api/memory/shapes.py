@@ -16,6 +16,7 @@ from lamplighter.api.common_shapes import (
 )
 from lamplighter.domain.memory.memory import OPERATIONS, Category, Memory, MemoryKind
 from lamplighter.domain.sessions.inclusion import MOST_BUDGET
+from lamplighter.repository.memory.evidence import MemoryInclusion, MemoryReport
 
 Scope = Literal["project", "global"]
 Tags = Annotated[list[Annotated[str, Meta(max_length=100)]], Meta(max_length=20)]
@@ -235,15 +236,13 @@ class EvidenceQuery(Struct):
     limit: Limit = 20
 
 
+@public_shape(
+    MemoryReport,
+    without=["cause"],
+    at=("cause", Literal["created", "learned", "reinforced"]),
+)
 class ReportOut(Struct):
     """One report of a memory: by a session, or (null, tier 0) by a person."""
-
-    session_id: int | None
-    tier: int
-    at: str
-    cause: Literal["created", "learned", "reinforced"]
-    before: float | None
-    after: float | None
 
 
 class ReportsOut(Struct):
@@ -254,13 +253,9 @@ class ReportsOut(Struct):
     items: list[ReportOut]
 
 
+@public_shape(MemoryInclusion)
 class ExposureOut(Struct):
     """A session with the memory in its prompt, and the position there."""
-
-    session_id: int
-    tier: int
-    at: str
-    position: int
 
 
 class ExposuresOut(Struct):

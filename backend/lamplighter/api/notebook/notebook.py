@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api.access.project_wall import project_bound
-from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.context import ApiContext
 from lamplighter.api.notebook import shapes
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, problem
@@ -16,59 +16,53 @@ from lamplighter.domain.notebook.place import INDEX
 from lamplighter.formats import serialize
 from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.usecases.notebook import decide
-from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
+from lamplighter.usecases.notebook.context import NotebookContext
 from lamplighter.usecases.notebook.decide import StalePage
 from lamplighter.usecases.notebook.read import read_page
-
-
-@operation("GET", "/notebook", "memories:read", shapes.NotebookOut)
-async def index(request: Request, query: shapes.NotebookQuery) -> Response:
-    """List the pages of the notebook."""
-    return await _list(request, query.q)
-
 
 _listed: Final = serialize.Writer[decide.PageListing]()
 
 
-async def _list(request: Request, query: str = "") -> Response:
-    here, project = api_context(request), await project_bound(request)
+@operation("GET", "/notebook", "memories:read", shapes.NotebookOut)
+async def index(request: Request, here: ApiContext, query: shapes.NotebookQuery) -> dict[str, Any]:
+    """List the pages of the notebook."""
+    project = await project_bound(request)
     pages = (
-        await decide.find_pages(here.db, query, project)
-        if query.strip()
+        await decide.find_pages(here.db, query.q, project)
+        if query.q.strip()
         else await decide.list_pages(here.db, project)
     )
     limit = None if here.notebook is None else here.notebook.index_bytes
-    return answer({"pages": [_listed(each) for each in pages], "index_limit": limit})
+    return {"pages": [_listed(each) for each in pages], "index_limit": limit}
 
 
 @operation("GET", "/notebook/MEMORY", "memories:read", shapes.PageOut, problems=(404,))
-async def show_index(request: Request) -> Response:
+async def show_index(request: Request, here: ApiContext) -> Response:
     """Read the index of the notebook."""
-    return await _show(request, INDEX)
+    return await _show(request, here, INDEX)
 
 
 @operation("GET", "/notebook/{section}/{name}", "memories:read", shapes.PageOut)
-async def show(request: Request) -> Response:
+async def show(request: Request, here: ApiContext) -> Response:
     """Read a page of the notebook."""
-    return await _show(request, _path(request))
+    return await _show(request, here, _path(request))
 
 
 @operation(
     "PUT", "/notebook/MEMORY", "memories:write", shapes.PageWritten, problems=(404,), matches=True
 )
-async def write_index(request: Request, body: shapes.PageIn) -> Response:
+async def write_index(request: Request, here: ApiContext, body: shapes.PageIn) -> Response:
     """Write the notes of the index; a changed index outside of them needs a review."""
-    return await _write(request, INDEX, body.text)
+    return await _write(request, here, INDEX, body.text)
 
 
 @operation("PUT", "/notebook/{section}/{name}", "memories:write", shapes.PageWritten, matches=True)
-async def write(request: Request, body: shapes.PageIn) -> Response:
+async def write(request: Request, here: ApiContext, body: shapes.PageIn) -> Response:
     """Write a page of the notebook, and read its edits."""
-    return await _write(request, _path(request), body.text)
+    return await _write(request, here, _path(request), body.text)
 
 
-async def _write(request: Request, path: str, text: str) -> Response:
-    here = api_context(request)
+async def _write(request: Request, here: ApiContext, path: str, text: str) -> Response:
     given = request.headers.get("if-match")
     expected = None if given is None or given.strip() == "*" else given.strip().strip('"')
     with_disk = _required(here)
@@ -84,21 +78,28 @@ async def _write(request: Request, path: str, text: str) -> Response:
         raise Unavailable(f"The page cannot be written: {error.strerror}.") from error
     file = await asyncio.to_thread(with_disk.tree.read, path)
     text, digest = (file.text, file.digest) if file else ("", "")
-    written = {"path": path, "text": text, "digest": digest, **_result(result)}
+    written = {
+        "path": path,
+        "text": text,
+        "digest": digest,
+        "edits": result.edits,
+        "for_review": {page: list(reasons) for page, reasons in result.for_review.items()},
+    }
     return answer(written, headers={"ETag": f'"{digest}"'})
 
 
 @operation("PUT", "/notebook", "memories:write", shapes.NotebookOut, problems=(404,))
-async def resolve(request: Request, body: shapes.NotebookResolutionIn) -> Response:
+async def resolve(
+    request: Request, here: ApiContext, body: shapes.NotebookResolutionIn
+) -> dict[str, Any]:
     """Accept or discard the files of pages that need a review."""
-    here = _required(api_context(request))
     work = decide.accept if body.resolution == "accept" else decide.discard
-    await work(here, body.pages)
-    return await _list(request)
+    await work(_required(here), body.pages)
+    return await index(request, here, shapes.NotebookQuery())
 
 
-async def _show(request: Request, path: str) -> Response:
-    here, project = api_context(request), await project_bound(request)
+async def _show(request: Request, here: ApiContext, path: str) -> Response:
+    project = await project_bound(request)
     file = None
     if project is None and here.notebook is not None:
         try:
@@ -138,8 +139,3 @@ def _required(here: ApiContext) -> NotebookContext:
     if here.notebook is None:
         raise NotFound("The notebook is turned off.")
     return here.notebook
-
-
-def _result(result: SyncResult) -> dict[str, Any]:
-    for_review = {path: list(reasons) for path, reasons in result.for_review.items()}
-    return {"edits": result.edits, "for_review": for_review}

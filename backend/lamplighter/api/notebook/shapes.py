@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import ShortText
+from lamplighter.api.common_shapes import ShortText, public_shape
+from lamplighter.usecases.notebook.decide import PageListing
 
 MAX_TEXT_CHARS = 150_000
 """A page of so many characters, however they are encoded, is a body of less than 1 MB."""
@@ -12,17 +13,12 @@ MAX_TEXT_CHARS = 150_000
 WholeText = Annotated[str, Meta(max_length=MAX_TEXT_CHARS)]
 
 
+@public_shape(PageListing, without=["reasons"], written_at=("reasons", list[str]))
 class PageSummaryOut(Struct):
     """A page: how many memories it states, and why it needs a review; empty if it needs none.
 
     `excerpt` is a line that a query found, empty without a query.
     """
-
-    path: str
-    memories: int
-    written_at: str | None
-    reasons: list[str]
-    excerpt: str
 
 
 class NotebookQuery(Struct):

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from lamplighter.api.common_shapes import Seq, public_shape
+from lamplighter.api.common_shapes import Seq, page_of, public_shape
 from lamplighter.api.memory.review_shapes import ReviewOut
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.domain.organize.run import OrganizerRun
@@ -18,12 +18,7 @@ class OrganizerRunOut(Struct):
     """
 
 
-class OrganizerRunPage(Struct):
-    """A page of runs, newest first."""
-
-    items: list[OrganizerRunOut]
-    next: str | None
-    seq: Seq
+OrganizerRunPage = page_of(OrganizerRunOut, "A page of runs, newest first.", seq=Seq)
 
 
 class SampleOut(Struct):

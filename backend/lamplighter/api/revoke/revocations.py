@@ -1,11 +1,10 @@
 """Revocations: previewed and done."""
 
-from starlette.requests import Request
-from starlette.responses import Response
+from collections.abc import Awaitable, Callable
+from typing import Any
 
-from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.context import ApiContext
 from lamplighter.api.op import operation
-from lamplighter.api.responses import answer
 from lamplighter.api.revoke import shapes
 from lamplighter.domain.revoke.origin import TeachingOrigin, choose_origin
 from lamplighter.repository.store import changes
@@ -22,28 +21,24 @@ from lamplighter.usecases.revoke.revoke import Revocation
     problems=(404, 409),
     across=True,
 )
-async def preview(request: Request, body: shapes.RevocationIn) -> Response:
+async def preview(here: ApiContext, body: shapes.RevocationIn) -> dict[str, Any]:
     """Show what a revocation would revert, and how the next prompts would change."""
-    here = api_context(request)
-    return await _out(here, await revoke.preview(_prompts(here), _origin(body)))
+    return await _revoke(here, body, revoke.preview)
 
 
 @operation("POST", "/revocations", "memories:write", shapes.RevocationOut, problems=(404, 409))
-async def create(request: Request, body: shapes.RevocationIn) -> Response:
+async def create(here: ApiContext, body: shapes.RevocationIn) -> dict[str, Any]:
     """Revert everything that a session, an agent or a source taught, in one act."""
-    here = api_context(request)
-    return await _out(here, await revoke.revoke(_prompts(here), _origin(body)))
+    return await _revoke(here, body, revoke.revoke)
 
 
-def _origin(body: shapes.RevocationIn) -> TeachingOrigin:
-    return choose_origin(body.session, body.agent, body.source)
-
-
-def _prompts(here: ApiContext) -> PromptContext:
-    return PromptContext(
+async def _revoke(
+    here: ApiContext,
+    body: shapes.RevocationIn,
+    act: Callable[[PromptContext, TeachingOrigin], Awaitable[Revocation]],
+) -> dict[str, Any]:
+    prompts = PromptContext(
         db=here.db, now=here.now, redact=here.redact, active=here.active, services=here.services()
     )
-
-
-async def _out(here: ApiContext, found: Revocation) -> Response:
-    return answer({**found.as_json(), "seq": await changes.last_seq(here.db)})
+    found = await act(prompts, choose_origin(body.session, body.agent, body.source))
+    return {**found.as_json(), "seq": await changes.last_seq(here.db)}

@@ -4,12 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from lamplighter.api.access import project_wall
-from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.context import ApiContext
 from lamplighter.api.op import operation
-from lamplighter.api.responses import answer
 from lamplighter.api.search import shapes
 from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.search import period
@@ -23,19 +21,13 @@ ACTIVE = {"active": True, "inactive": False, "all": None}
 
 
 @operation("GET", "/search", "memories:read", shapes.SearchResultPage)
-async def index(request: Request, query: shapes.SearchQuery) -> Response:
+async def index(request: Request, here: ApiContext, query: shapes.SearchQuery) -> dict[str, Any]:
     """Search memories, session summaries and notebook pages, and events on request."""
-    here = api_context(request)
     wanted = await _search_options(here, query)
     project = await project_wall.project_bound(request)
     wanted = wanted if project is None else replace(wanted, project=project)
     found = await find(here.db, wanted, now=here.now(), near=here.near)
-    body: dict[str, Any] = {
-        **search_results(found),
-        "next": None,
-        "seq": await changes.last_seq(here.db),
-    }
-    return answer(body)
+    return {**search_results(found), "next": None, "seq": await changes.last_seq(here.db)}
 
 
 async def _search_options(here: ApiContext, query: shapes.SearchQuery) -> SearchRequest:

@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Final, Required, TypedDict
+from typing import Any, Final
 
 import msgspec
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -14,12 +14,12 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from lamplighter import __version__
-from lamplighter.api.access.callers import CHECK_SECONDS, AdmissionCheck, caller_of, callers_of
-from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.access.callers import CHECK_SECONDS, AdmissionCheck, callers_of
+from lamplighter.api.context import ApiContext
 from lamplighter.api.hub import as_json, frame
 from lamplighter.api.op import operation
-from lamplighter.api.responses import answer
 from lamplighter.api.system import shapes
+from lamplighter.domain.access.access import Caller
 from lamplighter.repository import reading
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.driver import Error
@@ -33,45 +33,36 @@ REPLAY_AT_ONCE: Final = 500
 LAST_EVENT_ID: Final = "last-event-id"
 
 
-class Pings(TypedDict, total=False):
-    """The interval and the content of keep-alive messages in a silent stream."""
-
-    ping: Required[int]
-    ping_message_factory: Callable[[], ServerSentEvent]
-
-
 @operation("GET", "/changes", "changes:read", shapes.ChangesPage)
-async def index(request: Request, query: shapes.ChangesQuery) -> Response:
+async def index(here: ApiContext, query: shapes.ChangesQuery) -> dict[str, Any]:
     """List changes after a sequence number."""
-    here = api_context(request)
     async with changes.snapshot(here.db) as seq:
         if await changes.has_missed(here.db, query.after):
-            return answer({"reset": True, "seq": seq})
+            return {"reset": True, "seq": seq}
         found = await changes.list_after(here.db, query.after, limit=query.limit)
     reached = found[-1].seq if found else query.after
-    return answer({"items": [as_json(change) for change in found], "next": reached, "seq": seq})
+    return {"items": [as_json(change) for change in found], "next": reached, "seq": seq}
 
 
 @operation("GET", "/stream", "changes:read", None, media="text/event-stream")
-async def stream(request: Request, query: shapes.StreamQuery) -> Response:
+async def stream(
+    request: Request, here: ApiContext, caller: Caller, query: shapes.StreamQuery
+) -> Response:
     """Stream changes as server-sent events.
 
     The stream ends when its caller loses access.
     """
-    here = api_context(request)
     last = request.headers.get(LAST_EVENT_ID, "")
     after = int(last) if last.isdecimal() and len(last) < 19 else query.after
-    admitted = AdmissionCheck(callers_of(request), caller_of(request))
-    checks = caller_of(request).may("services:read")
-    frames = _frames(here, after, admitted, checks=checks)
-    return Stream(frames, send_timeout=SEND_SECONDS, sep="\n", **_pings(query.ping))
-
-
-def _pings(seconds: int | None) -> Pings:
-    """Return the keep-alive message: a comment, or an event that the client can expect."""
-    if seconds is None:
-        return {"ping": PING_SECONDS}
-    return {"ping": seconds, "ping_message_factory": _ping}
+    admitted = AdmissionCheck(callers_of(request), caller)
+    frames = _frames(here, after, admitted, checks=caller.may("services:read"))
+    return Stream(
+        frames,
+        send_timeout=SEND_SECONDS,
+        sep="\n",
+        ping=query.ping or PING_SECONDS,
+        ping_message_factory=_ping if query.ping else None,  # None sends a comment
+    )
 
 
 def _ping() -> ServerSentEvent:

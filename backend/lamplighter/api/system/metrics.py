@@ -6,12 +6,11 @@ from datetime import datetime
 from itertools import accumulate, product
 from typing import TYPE_CHECKING
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter import __version__
 from lamplighter.api import common_shapes
-from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.context import ApiContext
 from lamplighter.api.op import operation
 from lamplighter.domain.health.figures import MemoryMeasurement
 from lamplighter.domain.health.findings import judge_figures
@@ -28,12 +27,11 @@ if TYPE_CHECKING:  # slow to import, and needed only for metrics
 
 
 @operation("GET", "/metrics", "health:read", None, media="text/plain", below="")
-async def metrics(request: Request, query: common_shapes.NoParameters) -> Response:
+async def metrics(here: ApiContext, query: common_shapes.NoParameters) -> Response:
     """Read metrics in Prometheus format."""
     from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
     from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-    here = api_context(request)
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     registry.register(MetricFamilies(await here.figures.at(here.db, here.now()), here))

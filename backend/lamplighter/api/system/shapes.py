@@ -5,20 +5,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from lamplighter.api.common_shapes import FileProblemOut, Seq
+from lamplighter.api.common_shapes import FileProblemOut, Seq, public_shape
 from lamplighter.domain.services.commands import EditPolicy
-from lamplighter.domain.services.vitals import VitalStatus
+from lamplighter.domain.services.vitals import VitalSign, VitalStatus
 
 
+@public_shape(VitalSign, figure=("at", str))
 class HealthCheckOut(Struct):
     """One health check; `what_to_do` is empty if the state is ok."""
-
-    name: str
-    state: VitalStatus
-    words: str
-    what_to_do: str
-    figure: float | None
-    at: str
 
 
 class HealthOut(Struct):

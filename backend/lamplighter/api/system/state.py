@@ -1,5 +1,7 @@
 """Status: the supervisor, the next prompt, and whether this process works."""
 
+from typing import Any
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,7 +12,7 @@ from lamplighter.api.access import project_wall
 from lamplighter.api.access.project_wall import require_memory
 from lamplighter.api.clients import agents, hooks
 from lamplighter.api.clients import shapes as clients_shapes
-from lamplighter.api.context import api_context
+from lamplighter.api.context import ApiContext
 from lamplighter.api.memory import context_shapes
 from lamplighter.api.memory import shapes as memory_shapes
 from lamplighter.api.op import operation
@@ -30,15 +32,18 @@ from lamplighter.usecases.sessions.prompts import Hypothesis, parse_focus
 
 
 @operation("GET", "/supervisor", "sessions:read", shapes.SupervisorOut)
-async def supervisor(request: Request, query: common_shapes.NoParameters) -> Response:
+async def supervisor(here: ApiContext, query: common_shapes.NoParameters) -> dict[str, Any]:
     """Read the supervisor status."""
-    here = api_context(request)
     async with changes.snapshot(here.db) as seq:
         leader = await leases.get(here.db)
         waiting = len(await approvals.waiting_sessions(here.db))
-    state = {**serialize.leader(leader, now=here.now()), "waiting": waiting}
-    found = {"version": __version__, "database": here.db.problem, "seq": seq}
-    return answer({**state, **found})
+    return {
+        **serialize.leader(leader, now=here.now()),
+        "waiting": waiting,
+        "version": __version__,
+        "database": here.db.problem,
+        "seq": seq,
+    }
 
 
 @operation(
@@ -49,12 +54,13 @@ async def supervisor(request: Request, query: common_shapes.NoParameters) -> Res
     or_gives=(clients_shapes.AgentContextOut, clients_shapes.ProjectContext),
     problems=(404,),
 )
-async def context(request: Request, query: context_shapes.ContextQuery) -> Response:
+async def context(
+    request: Request, here: ApiContext, query: context_shapes.ContextQuery
+) -> Response:
     """Preview the prompt of the next session.
 
     The functions that build a prompt build it.
     """
-    here = api_context(request)
     project = await project_wall.project_bound(request)
     if project is not None:
         query = msgspec.structs.replace(query, project=project)
@@ -92,9 +98,10 @@ async def context(request: Request, query: context_shapes.ContextQuery) -> Respo
     memory_shapes.InclusionOut,
     check=require_memory,
 )
-async def inclusion(request: Request, query: memory_shapes.InclusionQuery) -> Response:
+async def inclusion(
+    request: Request, here: ApiContext, query: memory_shapes.InclusionQuery
+) -> dict[str, Any]:
     """Read whether the next prompt includes a memory, why, and what would include it."""
-    here = api_context(request)
     services, now = here.services(), here.now()
     at = period.parse_elapsed_moment(query.as_of, "as_of", now=now)
     question = InclusionRequest(
@@ -105,19 +112,18 @@ async def inclusion(request: Request, query: memory_shapes.InclusionQuery) -> Re
     async with changes.snapshot(here.db) as seq:
         found = await explain(here.db, params.number(request), question, here.services, now=now)
     as_of = {} if at is None else {"as_of": serialize.format_moment(at)}
-    return answer({**found.as_json(), **as_of, "seq": seq})
+    return {**found.as_json(), **as_of, "seq": seq}
 
 
 @operation("GET", "/healthz", None, shapes.ReadinessOut, below="")
-async def healthz(request: Request) -> Response:
+async def healthz() -> dict[str, Any]:
     """Check that this process responds."""
-    return answer({"status": "ok"})
+    return {"status": "ok"}
 
 
 @operation("GET", "/readyz", None, shapes.ReadinessOut, problems=(503,), below="")
-async def readyz(request: Request) -> Response:
+async def readyz(here: ApiContext) -> Response:
     """Check that this process is ready to serve requests."""
-    here = api_context(request)
     if here.db.problem:
         return problem(503, here.db.problem, headers={"Retry-After": "30"})
     try:

@@ -1,8 +1,6 @@
 """The public status page: HTML without a script, cached, with only the chosen content."""
 
 import asyncio
-import base64
-import hashlib
 import html
 import re
 import time
@@ -15,7 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.access.login_page import digest_of
+from lamplighter.api.context import ApiContext
 from lamplighter.api.op import operation
 from lamplighter.api.responses import problem
 from lamplighter.domain.limits import UPTIME_DAYS
@@ -32,10 +31,9 @@ CACHE_SECONDS: Final = 30.0
 REQUESTS_A_SECOND: Final = 50
 _PAGE: Final = Path(__file__).with_name("status.html").read_text(encoding="utf-8")
 _STYLE: Final = _PAGE.partition("<style>")[2].partition("</style>")[0]
-_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _HEADERS: Final = {
     "Content-Security-Policy": (
-        f"default-src 'none'; style-src 'sha256-{_HASH}'; img-src data:; "
+        f"default-src 'none'; style-src 'sha256-{digest_of(_STYLE)}'; img-src data:; "
         "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
     ),
     "Cache-Control": f"public, max-age={CACHE_SECONDS:.0f}",
@@ -74,9 +72,8 @@ class StatusCache:
 
 
 @operation("GET", "/status", None, None, media="text/html", problems=(404, 429), below="")
-async def show(request: Request) -> Response:
+async def show(request: Request, here: ApiContext) -> Response:
     """Read the public status page, if services are chosen for it."""
-    here = api_context(request)
     if not here.active.status_services:
         raise HTTPException(404, UNAVAILABLE)
     state = request.app.state

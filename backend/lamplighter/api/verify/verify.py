@@ -1,15 +1,16 @@
 """Verification: on request, its outcomes, and the checks attached to memories."""
 
 from datetime import timedelta
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
 from lamplighter.api.access.project_wall import require_memory
-from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.context import ApiContext
 from lamplighter.api.op import operation
-from lamplighter.api.responses import answer, page
+from lamplighter.api.responses import page
 from lamplighter.api.verify import shapes
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.verify.verdict import VerdictState
@@ -31,22 +32,19 @@ from lamplighter.usecases.verify.verify import outcome_as_json, result_as_json
     shapes.MemoryVerificationOut,
     check=require_memory,
 )
-async def show(request: Request) -> Response:
+async def show(here: ApiContext, number: int) -> dict[str, Any]:
     """Read when and by what a memory was verified."""
-    here, number = api_context(request), params.number(request)
     async with reading(here.db):
         memory = await lookup.get(here.db, number)
         outcome = await verifications.get(here.db, number)
         checks = await attached.of_memory(here.db, number)
         opened = await reviews.open_claims(here.db, memory.id)
-    return answer(
-        {
-            "verified_at": serialize.format_moment(memory.verified_at),
-            "outcome": None if outcome is None else outcome_as_json(outcome),
-            "checks": [serialize.memory_check(each) for each in checks],
-            "reviews": opened,
-        }
-    )
+    return {
+        "verified_at": serialize.format_moment(memory.verified_at),
+        "outcome": None if outcome is None else outcome_as_json(outcome),
+        "checks": [serialize.memory_check(each) for each in checks],
+        "reviews": opened,
+    }
 
 
 @operation(
@@ -56,33 +54,31 @@ async def show(request: Request) -> Response:
     shapes.MemoryVerificationOut,
     problems=(409,),
 )
-async def verify_one(request: Request) -> Response:
+async def verify_one(here: ApiContext, number: int) -> dict[str, Any]:
     """Verify a memory now, with its attached checks."""
-    here, number = api_context(request), params.number(request)
     access = _access(here)
     await batch.verify_some(here, access.sources, access.run_command, [number])
-    return await show(request)
+    return await show(here, number)
 
 
 @operation(
     "POST", "/verification", "memories:write", shapes.VerificationRunOut, problems=(404, 409)
 )
-async def run(request: Request, body: shapes.VerifyIn) -> Response:
+async def run(here: ApiContext, body: shapes.VerifyIn) -> dict[str, Any]:
     """Verify memories now."""
-    here, access = api_context(request), _access(api_context(request))
+    access = _access(here)
     if body.ids:
         found = await batch.verify_some(
             here, access.sources, access.run_command, body.ids, dry_run=body.dry_run
         )
     else:
         found = await batch.verify_next(here, access.sources, dry_run=body.dry_run)
-    return answer({"results": [result_as_json(each) for each in found]})
+    return {"results": [result_as_json(each) for each in found]}
 
 
 @operation("GET", "/verification", "memories:read", shapes.VerificationOverviewOut, across=True)
-async def index(request: Request, query: shapes.OutcomeQuery) -> Response:
+async def index(request: Request, here: ApiContext, query: shapes.OutcomeQuery) -> Response:
     """Count verified memories and list outcomes."""
-    here = api_context(request)
     state = None if query.state is None else VerdictState(query.state)
     position = params.position(query.cursor)
     async with changes.snapshot(here.db) as seq:
@@ -100,9 +96,8 @@ async def index(request: Request, query: shapes.OutcomeQuery) -> Response:
     status=201,
     problems=(409,),
 )
-async def attach(request: Request, body: shapes.MemoryCheckIn) -> Response:
+async def attach(here: ApiContext, body: shapes.MemoryCheckIn, number: int) -> dict[str, Any]:
     """Attach a check to a memory."""
-    here, number = api_context(request), params.number(request)
     memory_check = await schedule.attach(
         here,
         number,
@@ -113,15 +108,13 @@ async def attach(request: Request, body: shapes.MemoryCheckIn) -> Response:
         command=body.command,
         cadence=timedelta(seconds=body.cadence),
     )
-    return answer(serialize.memory_check(memory_check), 201)
+    return serialize.memory_check(memory_check)
 
 
 @operation("DELETE", "/memories/{id:int}/checks/{entry:int}", "memories:write", None)
-async def detach(request: Request) -> Response:
+async def detach(request: Request, here: ApiContext, number: int) -> None:
     """Detach a check from a memory."""
-    here, number = api_context(request), params.number(request)
     await schedule.detach(here, number, params.number(request, "entry"))
-    return Response(status_code=204)
 
 
 def _access(here: ApiContext) -> VerificationAccess:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
+from lamplighter.domain.fields import Field
 from lamplighter.domain.services.leader import Leader
 
 SPACE_LEFT: Final = (64 * 2**20, 2**30)
@@ -32,9 +33,9 @@ class VitalSign:
     """One check of Lamplighter itself; `advice` is the next step if the sign is not OK."""
 
     name: str
-    condition: VitalStatus
-    text: str
-    advice: str = ""
+    condition: Annotated[VitalStatus, Field(json="state")]
+    text: Annotated[str, Field(json="words")]
+    advice: Annotated[str, Field(json="what_to_do")] = ""
     figure: float | None = None
 
     @property

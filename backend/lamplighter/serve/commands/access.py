@@ -105,13 +105,13 @@ def revoke(settings: Settings, token_id: int) -> None:
 
 def end_logins(settings: Settings, login_id: int | None) -> int:
     """End one login, or all; return how many ended. Raises NotFound."""
-    from lamplighter.usecases.access import logins as usecase
+    from lamplighter.usecases.access import access
 
     async def end(db: Database) -> int:
         now = clock.now()
         if login_id is None:
-            return await usecase.end_others(db, now=now)
-        await usecase.end(db, login_id, now=now)
+            return await access.end_other_logins(db, now=now)
+        await access.end_login(db, login_id, now=now)
         return 1
 
     return _run(settings, end)

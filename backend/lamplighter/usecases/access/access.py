@@ -22,6 +22,7 @@ from lamplighter.domain.access.access import (
     validate_scopes,
     validate_token_name,
 )
+from lamplighter.domain.access.browser import describe_browser
 from lamplighter.domain.clients.agent import validate_agent_name
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.sessions.session import Session
@@ -171,6 +172,34 @@ async def redeem(db: Database, code: str, agent: str, *, now: datetime) -> str |
             now=now,
         )
     return str(Credential(login.id, secret))
+
+
+async def log_out(db: Database, login_id: int, *, now: datetime) -> None:
+    """End a login; its devices receive no more notifications."""
+    async with writing(db):
+        await logins.end(db, login_id, now=now)
+
+
+async def end_login(db: Database, login_id: int, *, now: datetime) -> None:
+    """End the login of another browser; raises NotFound if there is none or it has ended."""
+    if not await _end_logins(db, lambda login: login.id == login_id, now=now):
+        raise NotFound(f"Active login {login_id} not found.")
+
+
+async def end_other_logins(db: Database, *, but: int | None = None, now: datetime) -> int:
+    """End every login except `but`, and return how many ended."""
+    return await _end_logins(db, lambda login: login.id != but, now=now)
+
+
+async def _end_logins(db: Database, ends: Callable[[Login], bool], *, now: datetime) -> int:
+    async with writing(db):
+        ended = [login for login in await logins.list_active(db, now=now) if ends(login)]
+        for login in ended:
+            await logins.end(db, login.id, now=now)
+            await record_act(
+                db, "revoke", f"login {login.id}, {describe_browser(login.agent)}", now=now
+            )
+    return len(ended)
 
 
 async def record_use(

@@ -392,6 +392,17 @@ async def test_short_memories_keep_their_order_whether_few_or_many(
     assert many == few
 
 
+async def test_memories_of_services_keep_their_order_whether_few_or_many(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await several(db)
+
+    few = [await told(db, ["adguard"]), await told(db, ["caddy", "adguard"])]
+    monkeypatch.setattr(memories, "MAX_FEW", 0)
+
+    assert [await told(db, ["adguard"]), await told(db, ["caddy", "adguard"])] == few
+
+
 async def test_history_stores_each_change_with_previous_values(db: Database) -> None:
     kept = await keep(db)
     raised = replace(kept, confidence=0.8, version=2)

@@ -145,7 +145,8 @@ def name_subject(name: str, text: str) -> str:
 
 def escape_markers(text: str) -> str:
     """Return text that can be quoted without being parsed as a marker."""
-    return MARKER_START.sub(r"[ \1:", text)
+    # to replace takes ten times as long as to search, even without a marker
+    return MARKER_START.sub(r"[ \1:", text) if MARKER_START.search(text) else text
 
 
 def normalize_project(name: str) -> str:

@@ -190,11 +190,8 @@ def describe_slots(status: CooldownStatus, *, now: datetime) -> str:
     """Describe the remaining slots, for a session."""
     left = max(0, status.limit.uses - status.used)
     words = f"{left} of {status.limit.uses} uses of {status.action} left"
-    return (
-        (f"{words}, the next one at {format_time(status.frees_at, now)}")
-        if status.frees_at
-        else words
-    )
+    frees_at = status.frees_at
+    return f"{words}, the next one at {format_time(frees_at, now)}" if frees_at else words
 
 
 def first_attempt_fails(uses: Sequence[CooldownUse]) -> bool:

@@ -92,12 +92,13 @@ class BlockPacker:
     _left_out: list[Placement] = field(default_factory=list)
     _services: set[str | None] = field(default_factory=set)
     _body: int = 0
+    _left: int = field(init=False)
+    room: int = field(init=False)
+    """The maximum number of characters of an observation that still fits; below 1 none does."""
 
-    @property
-    def room(self) -> int:
-        """The maximum number of characters of an observation that still fits; below 1 none does."""
-        header = len(_render_header(len(self._chosen) + 1, self.total, self._body))
-        return self.budget * CHARS_PER_TOKEN - header - self._body - _LEAST_AROUND
+    def __post_init__(self) -> None:
+        self._left = self.budget
+        self._measure()
 
     @property
     def left_out(self) -> int:
@@ -113,6 +114,8 @@ class BlockPacker:
             self._body = body
             self._services.add(memory.service)
             self._chosen.append(Placement(memory, line, FITS, rank=rank, left=left))
+            self._left = self.budget - _block_tokens(len(self._chosen), self.total, body)
+            self._measure()
         else:
             self._left_out.append(Placement(memory, line, self.why_out, rank=rank, left=left))
 
@@ -138,11 +141,9 @@ class BlockPacker:
         placed = [replace(each, position=position) for position, each in enumerate(ordered)]
         return MemoryBlock(text, estimate_tokens(text), (*placed, *self._left_out), self.total)
 
-    @property
-    def _left(self) -> int:
-        if not self._chosen:
-            return self.budget
-        return self.budget - _block_tokens(len(self._chosen), self.total, self._body)
+    def _measure(self) -> None:
+        header = len(_render_header(len(self._chosen) + 1, self.total, self._body))
+        self.room = self.budget * CHARS_PER_TOKEN - header - self._body - _LEAST_AROUND
 
     def _with(self, memory: Memory, line: str) -> int:
         """Return the number of characters after the header with the line of one more memory."""

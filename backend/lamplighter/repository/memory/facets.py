@@ -55,16 +55,6 @@ async def facets(
     return counts
 
 
-def _sorted_facets(
-    services: Counter[str | None],
-    categories: Counter[str],
-    projects: Counter[str],
-    states: dict[str, int],
-) -> FacetCounts:
-    by_name = sorted(services.items(), key=lambda each: (each[0] is None, each[0]))
-    return FacetCounts(by_name, sorted(categories.items()), sorted(projects.items()), states)
-
-
 _NAME: Final = EachText(sa.bindparam("names", type_=sa.Text)).table_valued("value", name="value")
 _COUNT_ACTIVE: Final = Statement(
     sa.select(
@@ -170,7 +160,9 @@ def _facets_of(combinations: Counter[tuple[Any, ...]], selection: MemoryFilter) 
     counts = {name: _count_choice(combinations, name, chosen) for name in _CHOICES}
     active = counts.pop("active")
     states = {"active": active[True], "inactive": active[False]}
-    return _sorted_facets(counts["service"], counts["category"], counts["project"], states)
+    services = sorted(counts["service"].items(), key=lambda each: (each[0] is None, each[0]))
+    categories, projects = (sorted(counts[name].items()) for name in ("category", "project"))
+    return FacetCounts(services, categories, projects, states)
 
 
 def _count_choice(

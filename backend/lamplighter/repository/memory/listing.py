@@ -15,11 +15,12 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InIdList, Stamp, text_contains
 from lamplighter.repository.store.statements import Key, Page, after
 from lamplighter.repository.store.tables import memories, memory_periods
-from lamplighter.repository.store.unreadable import UPDATED, fetch_readable
+from lamplighter.repository.store.unreadable import UPDATED, fetch_readable, readable
 
 FEW: Final = 2_000
 NAMELESS: Final = "\U0010ffff"
 STAMPED: Final = {UPDATED: "updated_at"}
+_MISSING: Final = {"service": NAMELESS, "session_id": 0}
 _SORT_COLUMNS: Final = (
     *("id", "confidence", "service", "updated_at", "category", "active", "session_id"),
 )
@@ -190,13 +191,13 @@ def ordered(
 
 
 async def _rebuilt(db: Database, placed: Sequence[Any], at: datetime) -> list[Any]:
-    """Return the whole rows of the sorted rows."""
+    """Return the readable whole rows of the sorted rows."""
     ids = [row["id"] for row in placed]
     found: dict[int, Any] = {}
     for rows in parts(at, only=ids):
         query = sa.select(rows).where(rows.c.id.in_(ids))
         found.update({row["id"]: row for row in await db.fetch_all(query)})
-    return [found[number] for number in ids]
+    return readable([found[number] for number in ids])
 
 
 def _merged(rows: list[Any], order: Order) -> list[Any]:
@@ -262,14 +263,7 @@ def _reversed(key: Key) -> Key:
 
 
 def _position_value(name: str, value: Any) -> Any:
-    match name:
-        case "service":
-            return value or NAMELESS
-        case "session_id":
-            return value or 0
-        case "active":
-            return int(value)
-    return value
+    return int(value) if name == "active" else value or _MISSING.get(name, value)
 
 
 _IN_GROUPS: Final = (Sort.SERVICE, Sort.CATEGORY, Sort.STATE)

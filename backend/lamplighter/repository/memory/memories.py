@@ -38,7 +38,15 @@ from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
 from lamplighter.repository.memory.listing import contains, in_list
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NUMBER, InIdList, Seconds, distinct_values, stamp
+from lamplighter.repository.store.dialect import (
+    NUMBER,
+    InIdList,
+    InTextList,
+    Json,
+    Seconds,
+    distinct_values,
+    stamp,
+)
 from lamplighter.repository.store.statements import (
     Page,
     Statement,
@@ -47,13 +55,13 @@ from lamplighter.repository.store.statements import (
     publisher,
 )
 from lamplighter.repository.store.tables import KNOWLEDGE, memories, memory_views
-from lamplighter.repository.store.unreadable import from_fields, is_readable, readable
+from lamplighter.repository.store.unreadable import from_fields, readable
 from lamplighter.repository.store.unreadable import from_row as from_row
 
 _CENTS: Final = 100
 USUAL_WEEKS: Final = 20
 MAX_FEW: Final = 2_000
-"""The maximum of short memories to find by length; of more, rows are read in prompt order."""
+"""The maximum to find by length or service; of more, rows are read in prompt order."""
 
 _NOBODY: Final[sa.ColumnElement[int]] = sa.literal_column("0")  # literal, as in the source index
 
@@ -255,14 +263,12 @@ class PromptFilter:
     """Filter for memories eligible for prompts, now or as of `at`.
 
     `services` None means all, else these services (`inside`) or all others. `longest` is the
-    maximum length of an observation in characters, `without` excludes memories. `few` means that
-    few memories are that short: they are found by their length.
+    maximum length of an observation in characters, `without` excludes memories.
     """
 
     services: Sequence[str] | None = None
     inside: bool = True
     longest: int | None = None
-    few: bool = False
     without: tuple[int, ...] = ()
     at: datetime | None = None
 
@@ -323,10 +329,7 @@ async def spelling(db: Database, table: sa.Table, service: str) -> str | None:
         return service
     names = [row["value"] for row in await db.fetch_all(every())]
     names = [name for name in names if name and isinstance(name, str)]
-    return next(
-        (name for name in names if is_same_service(name, service)),
-        None,
-    )
+    return next((name for name in names if is_same_service(name, service)), None)
 
 
 @cache
@@ -365,7 +368,7 @@ async def page(
     asked = partial(conditions, selection)
     order = sort if isinstance(sort, Order) else Order(sort)
     found = await listing.page(db, at, asked, order, limit=limit, position=position)
-    return _read_rows(found, at)
+    return Page([placed(row, at) for row in found.items], found.position)
 
 
 async def count(db: Database, selection: MemoryFilter, *, at: datetime | None = None) -> int:
@@ -389,10 +392,8 @@ async def list_eligible(
     db: Database, selection: PromptFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Any]:
     """Return rows of active operational memories in prompt order; `placed` reads a row."""
-    if selection.at is None and selection.longest is not None:
-        short = await db.fetch_val(_COUNT_SHORT(longest=selection.longest))
-        selection = replace(selection, few=short <= MAX_FEW)
-    asked, order = partial(eligible, selection), Order(Sort.CONFIDENCE)
+    few = await _find_few(db, selection) if selection.at is None else None
+    asked, order = partial(eligible, selection, few=few), Order(Sort.CONFIDENCE)
     return await listing.page(db, selection.at, asked, order, limit=limit, position=position)
 
 
@@ -417,8 +418,10 @@ def _number_of(rows: sa.FromClause, conditions: Sequence[sa.ColumnElement[bool]]
     return sa.select(sa.func.count()).select_from(rows).where(*conditions)
 
 
-def eligible(selection: PromptFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
-    """Return the conditions of memories that are eligible for prompts."""
+def eligible(
+    selection: PromptFilter, columns: Any, *, few: sa.Select[Any] | None = None
+) -> list[sa.ColumnElement[bool]]:
+    """Return the conditions of memories that are eligible for prompts; `few` selects their IDs."""
     clauses: list[sa.ColumnElement[bool]] = [
         columns.active == 1,
         columns.confidence >= ACTIVE_THRESHOLD,
@@ -429,37 +432,49 @@ def eligible(selection: PromptFilter, columns: Any) -> list[sa.ColumnElement[boo
     if selection.services is not None:
         own = columns.service.in_(selection.services)
         clauses.append(own if selection.inside else columns.service.is_(None) | ~own)
-    if selection.few:  # SQLite would otherwise read all memories in the order of prompts
-        clauses = [columns.id.in_(_short(selection.longest)), *map(Unindexed, clauses)]
-    elif selection.longest is not None:
+    if selection.longest is not None:
         clauses.append(sa.func.length(columns.observation) <= selection.longest)
+    if few is not None:  # SQLite would otherwise read all memories in the order of prompts
+        clauses = [columns.id.in_(few), *map(Unindexed, clauses)]
     return clauses
 
 
-def _short(longest: Any) -> sa.Select[Any]:
-    """Select the active memories of at most `longest` characters, found by their length."""
-    length = sa.func.length(_BRIEF.c.observation)
-    return sa.select(_BRIEF.c.id).where(_BRIEF.c.active == 1).where(length <= longest)
-
-
 _BRIEF: Final = memories.alias("brief")
-_COUNT_SHORT: Final = Statement(
-    sa.select(sa.func.count()).select_from(
-        _short(sa.bindparam("longest", type_=NUMBER)).limit(MAX_FEW + 1).subquery()
+_ACTIVE: Final = sa.select(_BRIEF.c.id).where(_BRIEF.c.active == 1)
+
+
+def _short(longest: Any) -> sa.Select[Any]:
+    return _ACTIVE.where(sa.func.length(_BRIEF.c.observation) <= longest)
+
+
+def _of_services(names: Any) -> sa.Select[Any]:
+    return _ACTIVE.where(InTextList(_BRIEF.c.service, names))
+
+
+_COUNT_SHORT, _COUNT_OF_SERVICES = (
+    Statement(sa.select(sa.func.count()).select_from(narrow.limit(MAX_FEW + 1).subquery()))
+    for narrow in (
+        _short(sa.bindparam("longest", type_=NUMBER)),
+        _of_services(sa.bindparam("names", type_=sa.Text)),
     )
 )
 
 
-def _read_rows(found: Page[Any], at: datetime | None) -> Page[Memory]:
-    read = (placed(row, at) for row in found.items)
-    return Page([each for each in read if each is not None], found.position)
+async def _find_few(db: Database, selection: PromptFilter) -> sa.Select[Any] | None:
+    """Select the IDs of few memories that include those of a filter; None if there are many."""
+    longest, services = selection.longest, selection.services
+    if longest is not None and await db.fetch_val(_COUNT_SHORT(longest=longest)) <= MAX_FEW:
+        return _short(longest)
+    if services is None or not selection.inside:
+        return None
+    names = Json.written(list(services))
+    few = await db.fetch_val(_COUNT_OF_SERVICES(names=names)) <= MAX_FEW
+    return _of_services(sa.literal(names, sa.Text)) if few else None
 
 
-def placed(row: dict[str, Any], at: datetime | None) -> Memory | None:
-    """Return the memory of a row of a page; an unreadable row as of a moment results in None."""
-    if at is not None:
-        return _with_content_hash(row) if is_readable(row) else None
-    return from_fields(row)
+def placed(row: dict[str, Any], at: datetime | None) -> Memory:
+    """Return the memory of a row of a page."""
+    return from_fields(row) if at is None else _with_content_hash(row)
 
 
 _publish = publisher(ENTITY, serialize.memory)

@@ -225,7 +225,8 @@ def rows_of(rows: Sequence[Sequence[Any]], columns: Columns) -> list[Any]:
     found = [Row(zip(names, row, strict=True)) for row in rows]
     for name, work in processors:
         for row in found:
-            row[name] = work(row[name])
+            if row[name] is not None:
+                row[name] = work(row[name])
     return found
 
 

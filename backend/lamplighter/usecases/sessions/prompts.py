@@ -191,8 +191,6 @@ async def _offer(
             if prospect is None and packing.left_out >= MAX_EXCLUDED and packing.room < 1:
                 return  # no further memory would be included or listed
             memory = memories.placed(row, selection.at)
-            if memory is None:
-                continue
             if prospect is not None:
                 prospect.before(packing, memory)
             packing.offer(memory)

@@ -298,9 +298,7 @@ def _as_latest(each: CheckSeries) -> LatestResult:
 def _state_since(found: Sequence[LatestResult]) -> datetime | None:
     """Return since when a service is failing, or since when all of its checks are healthy."""
     failing = [each.began_at for each in found if not each.result.ok]
-    if failing:
-        return min(failing)
-    return max((each.began_at for each in found), default=None)
+    return min(failing) if failing else max((each.began_at for each in found), default=None)
 
 
 def _state(results: Mapping[str, CheckResult]) -> ServiceState:
@@ -308,8 +306,5 @@ def _state(results: Mapping[str, CheckResult]) -> ServiceState:
         return ServiceState.UNKNOWN
     if not all(result.ok for result in results.values()):
         return ServiceState.FAILING
-    return (
-        ServiceState.WARNING
-        if any(result.warned for result in results.values())
-        else ServiceState.OK
-    )
+    warned = any(result.warned for result in results.values())
+    return ServiceState.WARNING if warned else ServiceState.OK

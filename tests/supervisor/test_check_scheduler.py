@@ -30,7 +30,7 @@ from lamplighter.repository.store.driver import OperationalError
 from lamplighter.supervisor.checks.process import CheckProcesses
 from lamplighter.supervisor.checks.scheduler import CheckScheduler
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services.incidents import changes
+from lamplighter.usecases.services.incidents import advise
 from lamplighter.usecases.sessions.halt import HaltControl
 
 CLOSED = TcpCheck(name="tcp", host="127.0.0.1", port=1, retries=0, interval=1.0)
@@ -139,7 +139,7 @@ async def test_new_lamplighter_version_is_not_a_changed_declaration(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await scheduler(db).step(0.0)
-    monkeypatch.setattr(changes, "__version__", "0.0.1")
+    monkeypatch.setattr(advise, "__version__", "0.0.1")
     running = scheduler(db)
     other = replace(SERVICES.items[0], description="the same")
     running.load = lambda: Services((replace(other, checks=(replace(CLOSED, port=2),)),))

@@ -39,7 +39,7 @@ from lamplighter.supervisor import sender as sender_module
 from lamplighter.supervisor.sender import Sender
 from lamplighter.usecases.services import notify
 from lamplighter.usecases.services.incidents import closing
-from lamplighter.usecases.services.incidents.merge import merge
+from lamplighter.usecases.services.incidents.closing import merge
 from lamplighter.usecases.services.incidents.steps import open_incident
 from lamplighter.usecases.sessions import approvals, halt
 from lamplighter.usecases.sessions.halt import HaltControl

@@ -33,8 +33,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.services import cooldowns, events, incidents, outcomes
 from lamplighter.repository.sessions import requests
 from lamplighter.usecases.services.events import report
-from lamplighter.usecases.services.incidents.advise import advice_on
-from lamplighter.usecases.services.incidents.changes import record_declarations
+from lamplighter.usecases.services.incidents.advise import advice_on, record_declarations
 from lamplighter.usecases.services.incidents.follow import follow
 from lamplighter.usecases.services.incidents.lasting import refused_actions
 from lamplighter.usecases.services.incidents.learn import learn

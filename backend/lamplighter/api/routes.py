@@ -20,7 +20,7 @@ from lamplighter.api.op import declared
 from lamplighter.api.organize import runs
 from lamplighter.api.revoke import revocations
 from lamplighter.api.search import search
-from lamplighter.api.services import cooldowns, events, notices, services, silences, webhooks
+from lamplighter.api.services import cooldowns, events, notices, services, webhooks
 from lamplighter.api.services.push import push
 from lamplighter.api.services.trends import trends
 from lamplighter.api.sessions import approvals, halt, prompts, sessions
@@ -51,7 +51,6 @@ _MODULES: Final = (
     notices,
     hooks,
     services,
-    silences,
     cooldowns,
     push,
     configuration,

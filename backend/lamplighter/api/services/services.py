@@ -1,4 +1,4 @@
-"""Services and the overview: status, history and actions of each service."""
+"""Services and the overview: status, history, pauses and actions of each service."""
 
 from datetime import datetime
 from typing import Any
@@ -8,16 +8,17 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
+from lamplighter.api.access.callers import actor_name, caller_of
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, next_cursor, page
-from lamplighter.api.services import shapes, silences
+from lamplighter.api.services import shapes
 from lamplighter.api.sessions import halt, spending
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.search import period
+from lamplighter.domain.services.checks.silence import Silence
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
-from lamplighter.domain.sessions.handoff import Escalation
 from lamplighter.formats import serialize
 from lamplighter.formats.serialize import incident as as_incident
 from lamplighter.repository import reading
@@ -26,6 +27,7 @@ from lamplighter.repository.store import changes
 from lamplighter.repository.upkeep import statistics
 from lamplighter.repository.upkeep.statistics import ConfidenceChange
 from lamplighter.usecases.services import check_history
+from lamplighter.usecases.services import silence as silence_cases
 from lamplighter.usecases.services.check_history import SeriesSelection
 from lamplighter.usecases.sessions.statistics import RunStatistics
 from lamplighter.usecases.system import overview as views
@@ -156,16 +158,6 @@ async def list_learned(request: Request, query: shapes.LearnedQuery) -> Response
     return page(request, [_learned_out(each) for each in found.items], found.position, seq)
 
 
-def _person_out(escalation: Escalation) -> dict[str, Any]:
-    return {
-        "id": escalation.id,
-        "service": escalation.service,
-        "reason": escalation.reason,
-        "asked_at": serialize.format_moment(escalation.created_at),
-        "session_id": escalation.session_id,
-    }
-
-
 def _overview(
     here: ApiContext, summary: views.SystemOverview, *, start: datetime, now: datetime
 ) -> dict[str, Any]:
@@ -183,7 +175,16 @@ def _overview(
         "running": serialize.session(summary.running) if summary.running else None,
         "outcomes": [serialize.session(each) for each in summary.outcomes],
         "queued": summary.queued,
-        "people": [_person_out(each) for each in summary.people],
+        "people": [
+            {
+                "id": each.id,
+                "service": each.service,
+                "reason": each.reason,
+                "asked_at": serialize.format_moment(each.created_at),
+                "session_id": each.session_id,
+            }
+            for each in summary.people
+        ],
         "services": services,
         "learned": _learned(summary, start),
         "events": {
@@ -277,7 +278,7 @@ def _service_out(here: ApiContext, each: ServiceCondition) -> dict[str, Any]:
         "group": service.group,
         "tags": list(service.tags),
         "notify": list(service.notify),
-        "silence": silences.silence_out(each.silence),
+        "silence": _silence_out(each.silence),
     }
 
 
@@ -309,3 +310,42 @@ def find_service(here: ApiContext, request: Request) -> Service:
     if found is None:
         raise NotFound(f"Service {name!r} not found in {here.services_path}.")
     return found
+
+
+@operation("PUT", "/services/{name}/pause", "services:write", shapes.PauseOut)
+async def pause(request: Request, body: shapes.PauseIn) -> Response:
+    """Pause a service: its failures are only recorded."""
+    here = api_context(request)
+    new_silence = await silence_cases.pause(
+        here,
+        here.services(),
+        request.path_params["name"],
+        body.reason,
+        by=actor_name(caller_of(request)),
+        until=period.parse_moment(body.until, "until"),
+    )
+    return _pause_out(request, new_silence)
+
+
+@operation("DELETE", "/services/{name}/pause", "services:write", shapes.PauseOut, problems=(409,))
+async def resume(request: Request) -> Response:
+    """Resume a service."""
+    here, by = api_context(request), actor_name(caller_of(request))
+    found = await silence_cases.resume(here, here.services(), request.path_params["name"], by=by)
+    return _pause_out(request, found)
+
+
+def _silence_out(found: Silence | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "kind": found.kind,
+        "until": serialize.format_moment(found.until),
+        "reason": found.reason,
+    }
+
+
+def _pause_out(request: Request, found: Silence | None) -> Response:
+    service = api_context(request).services().find(request.path_params["name"])
+    name = service.name if service else request.path_params["name"]
+    return answer({"service": name, "silence": _silence_out(found)})

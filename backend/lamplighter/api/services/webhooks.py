@@ -1,21 +1,24 @@
-"""Webhooks: receive alerts of external monitors, and list them."""
+"""Webhooks: receive alerts of external monitors, and list them with their deliveries."""
 
 import hmac
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
+from lamplighter.api.common_shapes import Name, PageQuery, ShortText, page_of, public_shape
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
-from lamplighter.api.services import notification_shapes
 from lamplighter.domain.access.access import WEBHOOKS, Caller
-from lamplighter.domain.services.alert import AlertState
+from lamplighter.domain.services.alert import AlertIncident
+from lamplighter.domain.services.alert import AlertState as State
+from lamplighter.domain.sessions.session import SessionRequest
 from lamplighter.formats import alerts as payloads
 from lamplighter.formats import serialize
 from lamplighter.repository.memory.memories import service_name
@@ -30,12 +33,53 @@ HEADER: Final = "x-lamplighter-token"
 MAX_BYTES: Final = 256 * 1024
 CLOSED: Final = "Webhooks are off. Set LAMPLIGHTER_WEBHOOK_TOKEN to receive alerts."
 
+AlertState = Literal["firing", "resolved"]
+
+
+@public_shape(AlertIncident, ("state",))
+class AlertOut(Struct):
+    """One incident that a monitor reported, and its session request."""
+
+
+class DeliveredAlertOut(AlertOut):
+    """An alert of a delivery; `new` is false for a repeated alert.
+
+    `incident_id` is the open incident of its service, `page` its address in the app.
+    """
+
+    new: bool
+    incident_id: int | None
+    page: str | None
+
+
+@public_shape(SessionRequest, without=("prompt",))
+class AlertRequestOut(Struct):
+    """The session request of an alert, without the prompt: the sender is not an operator."""
+
+
+class DeliveryOut(Struct):
+    """The result of a delivery: the request of its first alert, and each alert."""
+
+    request: AlertRequestOut | None
+    alerts: list[DeliveredAlertOut]
+
+
+AlertPage = page_of(AlertOut, "A page of alerts, newest first.")
+
+
+class AlertQuery(PageQuery):
+    """Filters for alerts."""
+
+    state: AlertState | None = None
+    source: ShortText | None = None
+    service: Name | None = None
+
 
 @operation(
     "POST",
     "/webhooks/{source}",
     WEBHOOKS,
-    notification_shapes.DeliveryOut,
+    DeliveryOut,
     status=202,
     problems=(400, 413, 503),
 )
@@ -54,8 +98,8 @@ async def receive_alerts(request: Request) -> Response:
     return answer(_delivery_out(taken), 202 if any(each.new for each in taken) else 200)
 
 
-@operation("GET", "/alerts", "sessions:read", notification_shapes.AlertPage)
-async def index(request: Request, query: notification_shapes.AlertQuery) -> Response:
+@operation("GET", "/alerts", "sessions:read", AlertPage)
+async def index(request: Request, query: AlertQuery) -> Response:
     """List alerts, newest first."""
     here = api_context(request)
     position = params.position(query.cursor)
@@ -63,7 +107,7 @@ async def index(request: Request, query: notification_shapes.AlertQuery) -> Resp
         names = here.services().names
         service = query.service and await service_name(here.db, query.service, names)
         chosen = AlertFilter(
-            state=None if query.state is None else AlertState(query.state),
+            state=None if query.state is None else State(query.state),
             source=query.source,
             service=service,
         )

@@ -223,7 +223,7 @@ def plan_incidents(
         into = members[root].incident_id if root in members else min(incidents, default=0)
         if len(incidents) > 1:
             merge |= _merges(into, {each: live[each] for each in incidents}, group, failing, root)
-        beside = {members[name].incident_id for name in apart & _behind(services, root)}
+        beside = {members[name].incident_id for name in apart & services.needs_of(root)}
         incidents = incidents or beside or _ending(services, group, failing.keys(), live)
         if incidents:
             join |= dict.fromkeys(sorted(group - members.keys()), into or min(incidents))
@@ -344,15 +344,8 @@ def fails_after(
 
 def root_of(services: Services, failing: Mapping[str, datetime]) -> str:
     """Return the failing service that no other failing one explains, the first to fail."""
-
-    roots = [name for name in failing if not _behind(services, name) & failing.keys()]
+    roots = [name for name in failing if not services.needs_of(name) & failing.keys()]
     return min(roots or failing, key=lambda name: (failing[name], name))
-
-
-def _behind(services: Services, name: str) -> set[str]:
-    service = services.find(name)
-    needs = services.with_needs([service]) if service else []
-    return {each.name for each in needs} - {name}
 
 
 def is_member(incident: Incident, service: str) -> bool:

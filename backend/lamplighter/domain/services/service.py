@@ -178,6 +178,11 @@ class Services:
                     rest.append(needed)
         return list(by_name.values())
 
+    def needs_of(self, name: str) -> set[str]:
+        """Return all direct and indirect dependencies of a service, by name."""
+        service = self.find(name)
+        return {each.name for each in self.with_needs([service] if service else [])} - {name}
+
     def links(self, names: Set[str]) -> dict[str, set[str]]:
         """Map each of some services to those of them that it depends on, or that depend on it."""
         folded = {normalize_service_name(name): name for name in names}

@@ -46,7 +46,14 @@ class VitalSign:
 
 def build_sign(name: str, ok: bool, words: str, advice: str = "") -> VitalSign:
     """Return a sign that is OK or failing; the advice is for a failure."""
-    return VitalSign(name, OK if ok else FAILING, words, "" if ok else advice)
+    return _with_advice(name, OK if ok else FAILING, words, advice)
+
+
+def _with_advice(
+    name: str, condition: VitalStatus, text: str, advice: str, figure: float | None = None
+) -> VitalSign:
+    """Return a sign with its advice unless it is OK."""
+    return VitalSign(name, condition, text, "" if condition is OK else advice, figure)
 
 
 def judge_space(free: int) -> VitalSign:
@@ -59,9 +66,8 @@ def judge_space(free: int) -> VitalSign:
         "Lamplighter resumes as soon as there is space."
     )
     failing, warning = SPACE_LEFT
-    if free >= warning:
-        return VitalSign("space", OK, text, figure=free)
-    return VitalSign("space", FAILING if free < failing else WARNING, text, advice, free)
+    condition = OK if free >= warning else FAILING if free < failing else WARNING
+    return _with_advice("space", condition, text, advice, free)
 
 
 def judge_database_file(problem: str) -> list[VitalSign]:
@@ -81,7 +87,7 @@ def judge_log_size(size: int) -> VitalSign:
         "`sqlite3` shell. End that read; later writes shrink the log."
     )
     text = f"The write-ahead log is {size / 2**20:,.1f} MB"
-    return VitalSign("log", condition, text, "" if condition is OK else advice, size)
+    return _with_advice("log", condition, text, advice, size)
 
 
 def judge_clock(newest: datetime | None, *, now: datetime) -> VitalSign:
@@ -164,35 +170,26 @@ def judge_requests(count: int, oldest: datetime | None, *, now: datetime) -> Vit
         return VitalSign("requests", OK, "No requests waiting", figure=0)
     age = now - oldest
     text = f"{_plural(count, 'request', 'requests')} waiting, the oldest for {_format_span(age)}"
-    if age <= WAITS_LONG:
-        return VitalSign("requests", OK, text, figure=count)
     advice = (
         "Requests run one at a time. If none runs, check the supervisor. Cancel requests "
         "that are no longer needed on the Sessions page."
     )
-    return VitalSign("requests", WARNING, text, advice, count)
+    return _with_advice("requests", OK if age <= WAITS_LONG else WARNING, text, advice, count)
 
 
 def judge_feed(clients: int, behind: int) -> VitalSign:
     """Judge whether the clients of the change feed keep up."""
     if not clients:
         return VitalSign("feed", OK, "No clients on the change feed", figure=0)
-    follow = _plural(clients, "client", "clients")
-    if behind <= BEHIND:
-        slowest = _plural(behind, "change", "changes")
-        words = f"{follow} on the change feed, the slowest {slowest} behind"
-        return VitalSign("feed", OK, words, figure=behind)
+    slowest = _plural(behind, "change", "changes")
+    text = (
+        f"{_plural(clients, 'client', 'clients')} on the change feed, the slowest {slowest} behind"
+    )
     advice = (
         "A browser has a slow connection, or a script stopped reading. Lamplighter "
         "closes such connections automatically."
     )
-    return VitalSign(
-        "feed",
-        WARNING,
-        f"{follow} on the change feed, the slowest {behind:,} changes behind",
-        advice,
-        behind,
-    )
+    return _with_advice("feed", OK if behind <= BEHIND else WARNING, text, advice, behind)
 
 
 def judge_schema(at: str | None, newest: str) -> VitalSign:
@@ -200,12 +197,8 @@ def judge_schema(at: str | None, newest: str) -> VitalSign:
     if at == newest:
         return VitalSign("schema", OK, f"Schema revision {at}, up to date")
     if at is not None and at > newest:
-        return VitalSign(
-            "schema",
-            FAILING,
-            f"Schema revision {at} is newer than this program",
-            "Start the newer Lamplighter version.",
-        )
+        words = f"Schema revision {at} is newer than this program"
+        return VitalSign("schema", FAILING, words, "Start the newer Lamplighter version.")
     words = f"Schema revision {at or 'none'}; this program needs {newest}"
     return VitalSign("schema", FAILING, words, "Run `lamplighter migrate`, or restart Lamplighter.")
 

@@ -1,6 +1,6 @@
 """Queries on alerts: one row per incident, however often it was delivered."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -23,19 +23,13 @@ from lamplighter.repository.store.tables import alerts, reader
 
 ENTITY: Final = "alert"
 MAX_CANDIDATES: Final = 200
-_BY_FINGERPRINT: Final = Statement(
+_SAME: Final = (
     sa.select(alerts)
     .where(alerts.c.source == sa.bindparam("source"))
     .where(alerts.c.fingerprint == sa.bindparam("fingerprint"))
-    .order_by(alerts.c.id.desc())
-    .limit(MAX_CANDIDATES)
 )
-_BY_INCIDENT: Final = Statement(
-    sa.select(alerts)
-    .where(alerts.c.source == sa.bindparam("source"))
-    .where(alerts.c.fingerprint == sa.bindparam("fingerprint"))
-    .where(alerts.c.incident == sa.bindparam("incident"))
-)
+_BY_FINGERPRINT: Final = Statement(_SAME.order_by(alerts.c.id.desc()).limit(MAX_CANDIDATES))
+_BY_INCIDENT: Final = Statement(_SAME.where(alerts.c.incident == sa.bindparam("incident")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,28 +82,11 @@ async def list_candidates(db: Database, source: str, alert: Alert) -> list[Alert
 
 
 async def record_delivery(
-    db: Database, incident: AlertIncident, *, deliveries: int, request_id: int | None, now: datetime
+    db: Database, incident: AlertIncident, *, deliveries: int, now: datetime, **more: Any
 ) -> AlertIncident:
-    """Count a repeated alert of an incident; `request_id` is its investigation."""
-    counted = {
-        "deliveries": alerts.c.deliveries + deliveries,
-        "last_at": now,
-        "request_id": request_id,
-    }
-    return await _update(db, incident, counted, now=now)
-
-
-async def resolve(
-    db: Database, incident: AlertIncident, *, at: datetime, deliveries: int, now: datetime
-) -> AlertIncident:
-    """Record the end of an incident."""
-    over = {
-        "state": AlertState.RESOLVED,
-        "resolved_at": at,
-        "deliveries": alerts.c.deliveries + deliveries,
-        "last_at": now,
-    }
-    return await _update(db, incident, over, now=now)
+    """Count a repeated alert of an incident; `more` are its investigation or its end."""
+    counted = {"deliveries": alerts.c.deliveries + deliveries, "last_at": now}
+    return await _rows.change(db, incident.id, {**counted, **more}, now=now)
 
 
 async def firing_services(db: Database) -> set[str]:
@@ -131,12 +108,6 @@ async def page(
     return await _rows.page(
         db, *equal_to(alerts.c, **asdict(selection)), limit=limit, position=position
     )
-
-
-async def _update(
-    db: Database, incident: AlertIncident, values: Mapping[str, Any], *, now: datetime
-) -> AlertIncident:
-    return await _rows.change(db, incident.id, values, now=now)
 
 
 _rows: Final = PublishedRows(alerts, reader(AlertIncident), publisher(ENTITY, plain.alert))

@@ -14,7 +14,6 @@ from lamplighter.domain.services.incident import (
     IncidentMember,
     IncidentOutcome,
     IncidentSource,
-    IncidentState,
 )
 from lamplighter.formats import serialize as as_json
 from lamplighter.repository.store.database import Database
@@ -274,6 +273,11 @@ async def members(db: Database, ids: Sequence[int]) -> dict[int, list[IncidentMe
     return found
 
 
+async def members_of(db: Database, incident_id: int) -> list[IncidentMember]:
+    """Return the members of an incident."""
+    return (await members(db, [incident_id]))[incident_id]
+
+
 async def add_members(
     db: Database, incident: Incident, some: Mapping[str, str], *, root: str, now: datetime
 ) -> Incident:
@@ -413,14 +417,6 @@ async def unlinked(db: Database, incident_id: int, request_id: int | None) -> li
         .order_by(sessions.c.id)
     )
     return [row["id"] for row in await db.fetch_all(query)]
-
-
-async def settle_state(
-    db: Database, incident: Incident, state: IncidentState, *, now: datetime, **values: Any
-) -> Incident:
-    """Change the state of an incident, and record the change in its timeline."""
-    await add_entry(db, incident.id, EntryKind.STATE, state, now=now)
-    return await update(db, incident.id, state=state, now=now, **values)
 
 
 _member: Final = reader(IncidentMember)

@@ -22,7 +22,7 @@ from lamplighter.usecases.context import Context
 from lamplighter.usecases.services import check_folding, check_runs, lasting_warnings
 from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.services.incidents import latency_hours
-from lamplighter.usecases.services.incidents.changes import record_declarations
+from lamplighter.usecases.services.incidents.advise import record_declarations
 from lamplighter.usecases.sessions.halt import HaltControl
 
 logger = logging.getLogger(__name__)

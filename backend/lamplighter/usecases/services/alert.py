@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.learning.advice import configuration_key
@@ -33,6 +33,7 @@ from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents import steps as incident_steps
 from lamplighter.usecases.services.silence import silences
 
+SOURCE: Final = "alert"
 MAX_QUEUED: Final = 100
 """The most queued investigations; an alert beyond it requests its own when it repeats."""
 
@@ -93,24 +94,20 @@ async def _ingest_alert(
     stored = find_incident(alert, await alerts.list_candidates(db, source, alert), now=now)
     if stored is None:
         return await _open(here, source, alert, count, now=now)
+    request: SessionRequest | None = None
+    changed: dict[str, Any] = {}
     if alert.state is AlertState.RESOLVED and stored.state is AlertState.FIRING:
-        stored = await alerts.resolve(db, stored, at=alert.at or now, deliveries=count, now=now)
-        await _record_resolved(db, stored, now=now)
+        changed = {"state": AlertState.RESOLVED, "resolved_at": alert.at or now}
     elif stored.request_id is None and alert.state is stored.state is AlertState.FIRING:
-        request = await _investigation(
-            here, source, alert, await _live_incident(here, alert), now=now
-        )
-        number = request.id if request else None
-        stored = await alerts.record_delivery(
-            db, stored, deliveries=count, request_id=number, now=now
-        )
-        return AlertResult(stored, request, request is not None)
-    else:
-        stored = await alerts.record_delivery(
-            db, stored, deliveries=count, request_id=stored.request_id, now=now
-        )
-    request = await requests.get(db, stored.request_id) if stored.request_id else None
-    return AlertResult(stored, request, False)
+        covered = await _live_incident(here, alert)
+        request = await _investigation(here, source, alert, covered, now=now)
+        changed = {"request_id": request.id if request else None}
+    stored = await alerts.record_delivery(db, stored, deliveries=count, now=now, **changed)
+    if "resolved_at" in changed:
+        await _record_resolved(db, stored, now=now)
+    if request is None and stored.request_id:
+        return AlertResult(stored, await requests.get(db, stored.request_id), False)
+    return AlertResult(stored, request, request is not None)
 
 
 async def _open(
@@ -152,17 +149,40 @@ async def _open(
         end = "." if more and alert.title[-1:].isalnum() else ""
         text = f"{REPORTED}{source}: {alert.title}{end}{more}"
         change = change_of_alert(alert.title, alert.severity) if stored.service else None
-        await _event(db, stored, level_of(alert.severity), text, change=change or "", now=now)
+        await events.insert(
+            db,
+            level_of(alert.severity),
+            text,
+            service=stored.service,
+            source=SOURCE,
+            change=change or "",
+            now=now,
+        )
     return AlertResult(stored, request, True)
 
 
 async def _investigation(
     here: AlertContext, source: str, alert: Alert, covered: Incident | None, *, now: datetime
 ) -> SessionRequest | None:
-    """Return the request of the incident that covers an alert, else a new one."""
-    if covered is None:
-        return await _request_investigation(here, source, alert, now=now)
-    return await requests.get(here.db, covered.request_id) if covered.request_id else None
+    """Return the request of the incident that covers an alert, else a new one.
+
+    None if the queue is full, or the service is silenced.
+    """
+    if covered is not None:
+        return await requests.get(here.db, covered.request_id) if covered.request_id else None
+    service = here.service_of(alert)
+    if await requests.count_queued(here.db, Trigger.ALERT) >= MAX_QUEUED:
+        return None
+    if service in await silences(here.db, here.services, at=now):
+        return None
+    plan = SessionPlan(
+        tier=here.tier_of(alert),
+        trigger=Trigger.ALERT,
+        services=(service,) if service else None,
+        prompt=build_prompt(source, service, alert.severity, alert.title, alert.details),
+    )
+    parent = instrumentation.current_traceparent()
+    return await requests.insert(here.db, plan, traceparent=parent, now=now)
 
 
 async def _live_incident(here: AlertContext, alert: Alert) -> Incident | None:
@@ -209,26 +229,6 @@ async def _join_incident(
     )
 
 
-async def _request_investigation(
-    here: AlertContext, source: str, alert: Alert, *, now: datetime
-) -> SessionRequest | None:
-    """Request an investigation; None if the queue is full, or the service is silenced."""
-    if await requests.count_queued(here.db, Trigger.ALERT) >= MAX_QUEUED:
-        return None
-    service = here.service_of(alert)
-    if service in await silences(here.db, here.services, at=now):
-        return None
-    plan = SessionPlan(
-        tier=here.tier_of(alert),
-        trigger=Trigger.ALERT,
-        services=(service,) if service else None,
-        prompt=build_prompt(source, service, alert.severity, alert.title, alert.details),
-    )
-    return await requests.insert(
-        here.db, plan, traceparent=instrumentation.current_traceparent(), now=now
-    )
-
-
 async def _record_resolved(db: Database, incident: AlertIncident, *, now: datetime) -> None:
     """Resolve an alert; cancel its investigation unless it has started or is needed by others."""
     number = incident.request_id
@@ -238,33 +238,19 @@ async def _record_resolved(db: Database, incident: AlertIncident, *, now: dateti
     back = number and not needed and await requests.cancel(db, number, now=now)
     more = f" Request {incident.request_id} was canceled." if back else ""
     text = f"{incident.source} reports it resolved: {incident.title}.{more}"
-    await _event(db, incident, Level.INFO, text, now=now)
-
-
-async def _event(
-    db: Database,
-    incident: AlertIncident,
-    level: Level,
-    text: str,
-    *,
-    change: str = "",
-    now: datetime,
-) -> None:
-    await events.insert(
-        db, level, text, service=incident.service, source="alert", change=change, now=now
-    )
+    await events.insert(db, Level.INFO, text, service=incident.service, source=SOURCE, now=now)
 
 
 def _masked(alert: Alert, redact: Redact) -> Alert:
+    """Return an alert without secrets; a key that contains one is hashed."""
+
+    def key(name: str) -> str:
+        return name if redact(name) == name else hash_name(name)
+
     return replace(
         alert,
-        fingerprint=_redacted_key(alert.fingerprint, redact),
-        incident=None if alert.incident is None else _redacted_key(alert.incident, redact),
+        fingerprint=key(alert.fingerprint),
+        incident=None if alert.incident is None else key(alert.incident),
         title=shorten(redact(alert.title), MAX_CHARS),
         details={name: shorten(redact(said), MAX_CHARS) for name, said in alert.details.items()},
     )
-
-
-def _redacted_key(name: str, redact: Redact) -> str:
-    """Return a key as stored: the hash if it contains a secret."""
-    return name if redact(name) == name else hash_name(name)

@@ -132,7 +132,7 @@ async def _detect(
     members = await incidents.members(db, [each.id for each in live])
     inside = {each.service for some in members.values() for each in some}
     needs = {
-        name: {name, *_needs(services, name)}
+        name: {name, *services.needs_of(name)}
         for name in failing.keys() - inside
         if now - _failing_from(name, failing_series) < PATIENCE
     }
@@ -321,12 +321,6 @@ def _joins(
         for each in checked
         if each.checked_at
     )
-
-
-def _needs(services: Services, name: str) -> set[str]:
-    """Return all direct and indirect dependencies of a service."""
-    service = services.find(name)
-    return {each.name for each in services.with_needs([service] if service else [])} - {name}
 
 
 def _failing_from(name: str, found: Sequence[CheckSeries]) -> datetime:

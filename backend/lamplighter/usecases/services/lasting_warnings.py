@@ -1,7 +1,7 @@
 """Lasting warnings: incidents of low severity, investigated once, then left to a person."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -35,10 +35,18 @@ async def detect(here: Context, services: Services) -> None:
     """Open incidents for lasting warnings, and end those of warnings that have ended."""
     now = here.now()
     async with reading(here.db):
-        declared_series = await _declared(here.db, services, now=now)
+        silent = await silences(here.db, services, at=now)
+        names = {
+            (service.name, check.name)
+            for service in services
+            if service.name not in silent
+            for check in service.checks
+        }
+        declared_series = [
+            each for each in await series.every(here.db) if (each.service, each.check) in names
+        ]
         live = [each for each in await incidents.live(here.db) if each.is_warning]
         warnings = await _lasting(here.db, declared_series, now=now)
-        silent = await silences(here.db, services, at=now)
     if not live and not warnings:
         return
     async with writing(here.db):
@@ -48,25 +56,13 @@ async def detect(here: Context, services: Services) -> None:
                 await _recover(here.db, incident, declared_series, warnings, silent, now=now)
 
 
-async def _declared(db: Database, services: Services, *, now: datetime) -> list[CheckSeries]:
-    """Return the series of declared checks whose services are not silenced."""
-    silent = await silences(db, services, at=now)
-    names = {
-        (service.name, check.name)
-        for service in services
-        if service.name not in silent
-        for check in service.checks
-    }
-    return [each for each in await series.every(db) if (each.service, each.check) in names]
-
-
 async def _lasting(
     db: Database, found: Sequence[CheckSeries], *, now: datetime
 ) -> list[LastingWarning]:
     warnings: list[LastingWarning] = []
     for each in found:
         disk = each.kind == DiskCheck.kind
-        if each.state is not PointState.WARNED and not (disk and not each.failing):
+        if each.state is not PointState.WARNED and (each.failing or not disk):
             continue
         limit = lasting.TREND_POINTS if disk else lasting.USUALLY_IN_A_ROW
         points = await series.points(db, each.id, start=now - lasting.AGAIN, end=now, limit=limit)
@@ -95,13 +91,9 @@ async def _open(
     last = await incidents.last_detected(db, {each.series.service for each in warnings})
     due: dict[str, list[LastingWarning]] = {}
     for each in warnings:
-        at = last.get(each.series.service)
+        at, limit = last.get(each.series.service), lasting.TREND_POINTS
         points = (
-            []
-            if at is None
-            else await series.points(
-                db, each.series.id, start=at, end=now, limit=lasting.TREND_POINTS
-            )
+            await series.points(db, each.series.id, start=at, end=now, limit=limit) if at else []
         )
         if lasting.is_new(at, points, trend=each.trend, now=now):
             due.setdefault(each.series.service, []).append(each)
@@ -132,24 +124,16 @@ async def _recover(
     now: datetime,
 ) -> None:
     """Mark members that pass without a warning as recovered, except silenced ones."""
-    lasting_on = {each.series.service for each in warnings}
-    own: Mapping[str, list[CheckSeries]] = {
-        name: [each for each in declared_series if each.service == name]
-        for name in incident.services
-        if name not in silent
-    }
-    well = [
-        name
-        for name, some in own.items()
-        if name not in lasting_on and all([await _passes(db, each, now=now) for each in some])
-    ]
-    members = (await incidents.members(db, [incident.id]))[incident.id]
-    left = {each.service for each in members if each.recovered_at is None}
-    await closing.recover(db, incident, left & set(well), now=now)
-
-
-async def _passes(db: Database, each: CheckSeries, *, now: datetime) -> bool:
-    points = await series.points(
-        db, each.id, start=now - lasting.AGAIN, end=now, limit=PASSES_TO_RECOVER
-    )
-    return all(point.state is PointState.PASSED for point in points)
+    well = {
+        each.service
+        for each in await incidents.members_of(db, incident.id)
+        if each.recovered_at is None and each.service not in silent
+    } - {each.series.service for each in warnings}
+    for each in declared_series:
+        if each.service in well:
+            points = await series.points(
+                db, each.id, start=now - lasting.AGAIN, end=now, limit=PASSES_TO_RECOVER
+            )
+            if any(point.state is not PointState.PASSED for point in points):
+                well.remove(each.service)
+    await closing.recover(db, incident, well, now=now)

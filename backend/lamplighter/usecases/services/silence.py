@@ -14,7 +14,7 @@ from lamplighter.domain.services.checks.silence import (
     with_expected_failures,
 )
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.services.service import Services
 from lamplighter.domain.text import format_time, one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access.journal import UNDO, JournalEntry
@@ -63,7 +63,8 @@ async def pause(
     until: datetime | None = None,
 ) -> Silence:
     """Pause a service; the new pause replaces an earlier one. Raises NotFound and Invalid."""
-    service, now = _find(services, name), here.now()
+    service = require(services.find(name), f"Service {name!r} not found.")
+    now = here.now()
     if until is not None and until <= now:
         raise Invalid(InvalidField("until", "is not in the future"))
     short_reason = shorten(one_line(here.redact(reason)), MAX_REASON_CHARS)
@@ -89,7 +90,8 @@ async def resume(here: Context, services: Services, name: str, *, by: str) -> Si
 
     Raises NotFound, and Conflict if the service is paused in services.yaml.
     """
-    service, now = _find(services, name), here.now()
+    service = require(services.find(name), f"Service {name!r} not found.")
+    now = here.now()
     if service.paused:
         raise Conflict(f"{service.name} is paused in services.yaml. Remove its key paused there.")
     subject = f"{service.name} was resumed"
@@ -100,9 +102,8 @@ async def resume(here: Context, services: Services, name: str, *, by: str) -> Si
             await events.insert(
                 here.db, Level.INFO, text, service=service.name, source=SOURCE, now=now
             )
-    return silences_of([service], await pauses.covering(here.db, since=now), at=now).get(
-        service.name
-    )
+    covering = await pauses.covering(here.db, since=now)
+    return silences_of([service], covering, at=now).get(service.name)
 
 
 async def revert(here: Context, act_id: int, *, by: str) -> tuple[int, JournalEntry]:
@@ -126,8 +127,3 @@ async def revert(here: Context, act_id: int, *, by: str) -> tuple[int, JournalEn
             text = f"{by} undid: {done.subject}."
             await events.insert(db, Level.INFO, text, service=service, source=SOURCE, now=now)
     return act.id, done
-
-
-def _find(services: Services, name: str) -> Service:
-    found = services.find(name)
-    return require(found, f"Service {name!r} not found.")

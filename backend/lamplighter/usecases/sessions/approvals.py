@@ -92,7 +92,10 @@ async def _ask(
         expires_at=before.expires_at if before and agreed else expires_at,
         now=now,
     )
-    await _end_earlier_requests(db, approval, now=now)
+    # this approval replaces the requests to a person that earlier sessions left
+    why = f"approval {approval.id} was requested"
+    closed = await escalations.close(db, approval.service, why=why, but=session.id, now=now)
+    await session_outcomes.refresh(db, [each.session_id for each in closed], now=now)
     if before and agreed:
         return await _approve_again(db, approval, before, now=now)
     text, body = f"Waiting for approval: {request}.", describe_request(approval, now=now)
@@ -103,13 +106,6 @@ async def _ask(
     service = request.service
     await events.insert_for(db, session, Level.WARNING, text, service=service, now=now)
     return approval
-
-
-async def _end_earlier_requests(db: Database, approval: Approval, *, now: datetime) -> None:
-    """Close the requests to a person that earlier sessions left: this approval replaces them."""
-    why, session_id = f"approval {approval.id} was requested", approval.session_id
-    closed = await escalations.close(db, approval.service, why=why, but=session_id, now=now)
-    await session_outcomes.refresh(db, [each.session_id for each in closed], now=now)
 
 
 async def _interrupted(

@@ -241,29 +241,20 @@ async def services_waiting(
     used = await cooldowns.usage_of(db, [service.name for service in here], now=now)
     full = await parking.capacity_reason(db, active.max_parked) if here else ""
     for service in here:
-        by, at = (
-            by_service[normalize_service_name(service.name)].session_id,
-            by_service[normalize_service_name(service.name)].created_at,
-        )
-        kinds = (
-            {action.kind for action in service.actions} if active.max_tier == MAX_TIER else set()
-        )
+        request = by_service[normalize_service_name(service.name)]
+        at, by = request.created_at, request.session_id
+        actions = service.actions if active.max_tier == MAX_TIER else ()
+        kinds = {action.kind for action in actions}
         free = [each for each in used[service.name] if each.action in kinds]
-        retry = free and by_service[normalize_service_name(service.name)].why != rules.NO_ACTION
-        again = act.first_free_at(free) if retry else at + ASK_AGAIN_AFTER
-        if await approvals.was_refused(db, by, service.name, ApprovalState.DENIED) or (
-            full and _needs_approval(service)
-        ):
-            again = at + ASK_AGAIN_AFTER
+        policies = {service.approval_of(action) for action in service.actions}
+        again: datetime | None = at + ASK_AGAIN_AFTER
+        denied = await approvals.was_refused(db, by, service.name, ApprovalState.DENIED)
+        blocked = denied or (full and ApprovalPolicy.NEVER not in policies)
+        if free and request.why != rules.NO_ACTION and not blocked:
+            again = act.first_free_at(free)
         if again is not None and now < again:
             waiting[service.name] = WaitingService(at, again)
     return waiting
-
-
-def _needs_approval(service: Service) -> bool:
-    """Whether every action on a service needs the approval of a person."""
-    rules = {service.approval_of(action) for action in service.actions}
-    return ApprovalPolicy.NEVER not in rules
 
 
 async def _close(db: Database, service: str, *, now: datetime) -> None:

@@ -56,12 +56,10 @@ def system_prompt(tier: int, tools: Collection[str] = ()) -> str:
     """Return the prompt of a tier, with its shared parts filled in, and a section on its tools."""
     text = (PROMPTS / f"tier{tier}-{TIERS[tier]}.md").read_text(encoding="utf-8")
     text = _PARTIAL.sub(lambda found: _partial(found[1]), text)
-    return f"{text}\n{_tool_section(tools)}\n" if tools else text
-
-
-def _tool_section(tools: Collection[str]) -> str:
-    """Return the section on tools, limited to the available ones."""
-    return _TOOL.sub(lambda found: found[0] if found[1] in tools else "", _partial(TOOLS))
+    if not tools:
+        return text
+    section = _TOOL.sub(lambda found: found[0] if found[1] in tools else "", _partial(TOOLS))
+    return f"{text}\n{section}\n"
 
 
 def _partial(name: str) -> str:
@@ -72,10 +70,11 @@ def prompt_of(
     plan: SessionPlan, block: MemoryBlock, environment: str, *, budget: int
 ) -> SessionPrompt:
     """Return the complete prompt of a session with this plan, as stored."""
+    names = "all services" if plan.services is None else join_names(plan.services)
     return SessionPrompt(
         system=system_prompt(plan.tier, plan.tools),
         injected=system_prompt_suffix(environment, block),
-        message=plan.prompt or _usual_message(plan),
+        message=plan.prompt or MESSAGES[plan.tier].format(names),
         tokens=block.tokens,
         budget=budget,
     )
@@ -122,11 +121,6 @@ async def related(db: Database, services: Services, names: Sequence[str] | None)
     from lamplighter.usecases.graph.view import related_services  # slow import: loads the graph
 
     return await related_services(db, services, names)
-
-
-def _usual_message(plan: SessionPlan) -> str:
-    names = "all services" if plan.services is None else join_names(plan.services)
-    return MESSAGES[plan.tier].format(names)
 
 
 async def build_memory_context(

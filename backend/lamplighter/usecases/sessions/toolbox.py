@@ -170,7 +170,9 @@ async def _run(used: Tool, arguments: Mapping[str, Any]) -> ToolOutput:
         async with asyncio.timeout(used.seconds):
             return await used.use(parse_arguments(used.schema, arguments))
     except Invalid as error:
-        return _error_answer(f"Not done. {error}.{_example(used)}")
+        examples = used.schema.get("examples")
+        example = f" For example: {json.dumps(examples[0])}" if examples else ""
+        return _error_answer(f"Not done. {error}.{example}")
     except LeadershipLost as error:
         return _error_answer(
             f"Not done: the supervisor of this session is no longer the leader. {error}"
@@ -189,11 +191,6 @@ async def _run(used: Tool, arguments: Mapping[str, Any]) -> ToolOutput:
 
 def _error_answer(words: str) -> ToolOutput:
     return ToolOutput(text=words, is_error=True)
-
-
-def _example(used: Tool) -> str:
-    examples = used.schema.get("examples", ())
-    return f" For example: {json.dumps(examples[0])}" if examples else ""
 
 
 def _clean(value: Any, redact: Redactor, depth: int = _DEPTH) -> Any:

@@ -26,7 +26,7 @@ from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.journal import undoable
 from lamplighter.usecases.services import session_outcomes
 from lamplighter.usecases.services.incidents import closing
-from lamplighter.usecases.services.incidents.merge import merge
+from lamplighter.usecases.services.incidents.closing import merge
 from lamplighter.usecases.services.incidents.view import get
 
 CHANGED: Final = "incident"

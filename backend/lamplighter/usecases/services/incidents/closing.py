@@ -1,6 +1,6 @@
-"""The end of an incident: its services recover, and it is closed with an outcome."""
+"""The end of an incident: its services recover, it is closed, or it is merged into another one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
@@ -9,6 +9,7 @@ from lamplighter.domain.actions.approval import Approval, ApprovalState
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
+    FLAPS,
     EntryKind,
     Incident,
     IncidentMember,
@@ -16,6 +17,7 @@ from lamplighter.domain.services.incident import (
     IncidentState,
     is_member,
     outcome_of,
+    person_words,
     resolved_words,
 )
 from lamplighter.domain.services.notice import INCIDENT_LINK, NoticeKind, NoticeState
@@ -24,12 +26,15 @@ from lamplighter.domain.sessions.session import RequestState
 from lamplighter.repository import Database
 from lamplighter.repository.services import cooldowns, events, incidents, notices
 from lamplighter.repository.sessions import approvals, escalations, requests, sessions
+from lamplighter.repository.store.dialect import stamp
 from lamplighter.usecases.services import session_outcomes
 
 SHARED_USES: Final = 10
 
 REPAIRS: Final = (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED)
 """Outcomes of an action that count as the repair once the service is healthy again."""
+
+REFUSALS: Final = (ApprovalState.DENIED, ApprovalState.EXPIRED)
 
 
 async def recover(
@@ -43,7 +48,11 @@ async def recover(
     for name in sorted(recovered):
         await incidents.add_entry(db, incident.id, EntryKind.RECOVERED, service=name, now=now)
         await withdraw(db, await approvals.open_for_service(db, name), healthy_again(name), now=now)
-        await _end_refusal(db, name, now=now)
+        for each in await escalations.open_for_people(db):  # a new failure requests approval again
+            same = is_same_service(each.service, name)
+            if same and await approvals.was_refused(db, each.session_id, each.service, *REFUSALS):
+                closed = await escalations.close(db, name, why="recovered", now=now)
+                await session_outcomes.refresh(db, [one.session_id for one in closed], now=now)
     return await close_if_over(db, incident, now=now)
 
 
@@ -68,19 +77,6 @@ async def withdraw(db: Database, waiting: Iterable[Approval], note: str, *, now:
         )
 
 
-async def _end_refusal(db: Database, service: str, *, now: datetime) -> None:
-    """Close the request to a person that followed a denial or an expiry.
-
-    If the recovered service fails again, its approval is requested again.
-    """
-    refusals = (ApprovalState.DENIED, ApprovalState.EXPIRED)
-    for each in await escalations.open_for_people(db):
-        same = is_same_service(each.service, service)
-        if same and await approvals.was_refused(db, each.session_id, each.service, *refusals):
-            closed = await escalations.close(db, service, why="recovered", now=now)
-            await session_outcomes.refresh(db, [one.session_id for one in closed], now=now)
-
-
 async def stop_waiting(db: Database, incident: Incident, *, now: datetime) -> None:
     """Withdraw the approvals of an incident that a person closes, and stop their sessions."""
     for number in await link_sessions(db, incident):
@@ -95,15 +91,16 @@ async def close_if_over(db: Database, incident: Incident, *, now: datetime) -> I
 
     An action that is being verified may be the repair.
     """
-    members = (await incidents.members(db, [incident.id]))[incident.id]
+    members = await incidents.members_of(db, incident.id)
     if not members or not all(each.recovered_at for each in members):
         return incident
     ids = await link_sessions(db, incident)
     if any(use.outcome is UseOutcome.RESERVED for use in await cooldowns.of_sessions(db, ids)):
         return incident
     repaired = await _repair(db, incident, members)
-    handled = await _was_handled(db, incident)
-    outcome = outcome_of(action=repaired.get("action", ""), handled=handled)
+    handled = [await escalations.handled_at(db, name) for name in incident.services]
+    by_person = any(at is not None and at >= incident.detected_at for at in handled)
+    outcome = outcome_of(action=repaired.get("action", ""), handled=by_person)
     return await close(db, incident, outcome, now=now, **repaired)
 
 
@@ -136,18 +133,12 @@ async def close(
     words = resolved_words(replace(incident, **values))
     closed = await incidents.update(db, incident.id, now=now, **values)
     await incidents.add_entry(db, closed.id, EntryKind.RESOLVED, words, now=now)
-    if await _is_notified_of(db, closed):
+    noticed = [each.state for each in await notices.of_incident(db, closed)]
+    if closed.notified_at or {*noticed} - {NoticeState.SUPPRESSED}:
         await notify(db, closed, Level.INFO, words, now=now)
     if closed.request_id is not None:
         await requests.cancel(db, closed.request_id, now=now)
     return closed
-
-
-async def _is_notified_of(db: Database, incident: Incident) -> bool:
-    """Whether people got a notice that belongs to an incident."""
-    own = await notices.of_incident(db, incident)
-    sent = any(each.state is not NoticeState.SUPPRESSED for each in own)
-    return sent or incident.notified_at is not None
 
 
 async def notify(
@@ -157,6 +148,20 @@ async def notify(
     if await notices.policy(db) is not None:
         about = {"service": incident.service, "link": f"{INCIDENT_LINK}{incident.id}"}
         await notices.insert(db, NoticeKind.INCIDENT, level, text, now=now, **about)
+
+
+async def notify_person(
+    db: Database, incident: Incident, reason: str, *, now: datetime
+) -> Incident:
+    """Notify people, and only once, that an incident needs a person."""
+    rules = await notices.policy(db)
+    if incident.person_notified_at or rules is None or not rules.tells(Level.CRITICAL):
+        return incident
+    await notify(db, incident, Level.CRITICAL, person_words(incident, reason), now=now)
+    first = incident.notified_at or now
+    return await incidents.update(
+        db, incident.id, person_notified_at=now, notified_at=first, now=now
+    )
 
 
 async def _repair(
@@ -187,10 +192,48 @@ async def _repair(
     return {"action": f"{named}{where}", "repaired_at": measured or recovered}
 
 
-async def _was_handled(db: Database, incident: Incident) -> bool:
-    """Whether a person marked a member as handled during an incident."""
-    for name in incident.services:
-        at = await escalations.handled_at(db, name)
-        if at is not None and at >= incident.detected_at:
-            return True
-    return False
+async def merge(db: Database, incident: Incident, target: Incident, *, now: datetime) -> Incident:
+    """Merge an incident into an open one; people who were notified of it are notified of this."""
+    ids = await link_sessions(db, incident)
+    added: list[str] = []
+    for each in await incidents.members_of(db, incident.id):
+        if each.service not in target.services:
+            added.append(each.service)
+            target = await incidents.add_members(
+                db, target, {each.service: each.detail}, root=target.service, now=now
+            )
+            await incidents.update_members(
+                db, target.id, [each.service], investigated=True, recovered_at=each.recovered_at
+            )
+    await incidents.move_sessions(db, ids, target.id)
+    text = f"{_name(incident)}{incident.title}"
+    root = incident.service
+    await incidents.add_entry(db, target.id, EntryKind.MERGED, text, service=root, now=now)
+    moved = {"services": added, "sessions": ids, "started_at": stamp(target.started_at)}
+    if incident.started_at < target.started_at:
+        await incidents.update(db, target.id, started_at=incident.started_at, now=now)
+    await incidents.update(db, incident.id, moved=moved, now=now)
+    return await close(db, incident, IncidentOutcome.MERGED, merged_into=target.id, now=now)
+
+
+async def merge_found(db: Database, found: Mapping[int, int], *, now: datetime) -> None:
+    """Merge incidents of one root cause that were opened before its failure was known.
+
+    Incidents that a person separated stay separate.
+    """
+    for number, into in found.items():
+        incident, target = await incidents.get(db, number), await incidents.get(db, into)
+        if incident is None or target is None or not (incident.live and target.live):
+            continue
+        merges = [
+            each for each in await incidents.entries(db, into) if each.kind is EntryKind.MERGED
+        ]
+        if any(each.text.startswith(_name(incident)) for each in merges):
+            continue
+        await merge(db, incident, target, now=now)
+        if await incidents.flapping(db, [target]):  # no session starts for flapping members
+            await incidents.update_members(db, into, incident.services, failures=FLAPS)
+
+
+def _name(incident: Incident) -> str:
+    return f"incident {incident.id}: "

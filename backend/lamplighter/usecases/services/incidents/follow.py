@@ -16,7 +16,6 @@ from lamplighter.domain.services.incident import (
     IncidentWork,
     is_member,
     opening_words,
-    person_words,
     root_of,
     state_of,
 )
@@ -166,7 +165,8 @@ async def _follow_one(db: Database, incident: Incident, *, now: datetime) -> Non
     ids = await closing.link_sessions(db, incident)
     state = state_of(await _work(db, incident, ids), incident.state)
     if state is not incident.state:
-        incident = await incidents.settle_state(db, incident, state, now=now)
+        await incidents.add_entry(db, incident.id, EntryKind.STATE, state, now=now)
+        incident = await incidents.update(db, incident.id, state=state, now=now)
     if incident.source is not IncidentSource.CHECK:
         incident = await _recover_by_sessions(db, incident, now=now)
     if incident.live:
@@ -218,7 +218,7 @@ async def _recover_by_sessions(db: Database, incident: Incident, *, now: datetim
     ill = {normalize_service_name(each.service) for each in waiting}
     ill |= await alerts.firing_services(db)
     well = []
-    for each in (await incidents.members(db, [incident.id]))[incident.id]:
+    for each in await incidents.members_of(db, incident.id):
         if each.recovered_at or normalize_service_name(each.service) in ill:
             continue
         watched = await series.of_services(db, [each.service])
@@ -233,42 +233,25 @@ async def _recover_by_sessions(db: Database, incident: Incident, *, now: datetim
 
 async def _notify(db: Database, incident: Incident, ids: Sequence[int], *, now: datetime) -> None:
     """Notify people once of the start of an incident, and once that it needs a person."""
-    person = incident.state is IncidentState.NEEDS_PERSON
     rules = await notices.policy(db)
     if rules is None:
         return
-    if incident.notified_at is None and rules.tells(incident.severity):
-        since = incident.started_at
-        await notices.leave_to_incident(db, incident.services, ids, start=since, now=now)
-    if person and incident.person_notified_at is None and rules.tells(Level.CRITICAL):
-        reason = await _reason(db, incident)
-        text = person_words(incident, reason)
-        await closing.notify(db, incident, Level.CRITICAL, text, now=now)
-        first = incident.notified_at or now
-        await incidents.update(db, incident.id, person_notified_at=now, notified_at=first, now=now)
-    elif (
-        incident.notified_at is None
-        and now - incident.detected_at >= GATHER
-        and rules.tells(incident.severity)
-    ):
-        if await notices.was_alarmed(db, incident.services, ids, start=incident.started_at):
-            await incidents.update(db, incident.id, notified_at=now, now=now)  # alarmed by event
-            return
-        times = await incidents.count_since(db, incident.service, now - timedelta(hours=24))
-        text = opening_words(incident, times)
-        await closing.notify(db, incident, incident.severity, text, now=now)
+    start, tells = incident.started_at, rules.tells(incident.severity)
+    if incident.notified_at is None and tells:
+        await notices.leave_to_incident(db, incident.services, ids, start=start, now=now)
+    person = incident.state is IncidentState.NEEDS_PERSON and incident.person_notified_at is None
+    if person and rules.tells(Level.CRITICAL):
+        reasons = [  # requests from before this incident are left out
+            each.reason
+            for each in await escalations.open_for_people(db)
+            if each.state is EscalationState.PERSON
+            and is_member(incident, each.service)
+            and each.created_at >= start
+        ]
+        await closing.notify_person(db, incident, [incident.reason, *reasons][-1], now=now)
+    elif incident.notified_at is None and tells and now - incident.detected_at >= GATHER:
+        if not await notices.was_alarmed(db, incident.services, ids, start=start):
+            times = await incidents.count_since(db, incident.service, now - timedelta(hours=24))
+            text = opening_words(incident, times)
+            await closing.notify(db, incident, incident.severity, text, now=now)
         await incidents.update(db, incident.id, notified_at=now, now=now)
-
-
-async def _reason(db: Database, incident: Incident) -> str:
-    """Return why a person is needed; requests from before this incident are left out."""
-    requests = [
-        each
-        for each in await escalations.open_for_people(db)
-        if each.state is EscalationState.PERSON
-        and is_member(incident, each.service)
-        and each.created_at >= incident.started_at
-    ]
-    if requests:
-        return requests[-1].reason
-    return incident.reason

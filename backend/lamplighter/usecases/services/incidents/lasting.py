@@ -1,7 +1,6 @@
 """Lasting repairs: a repair whose service soon fails again has failed, and is not repeated."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -142,7 +141,7 @@ async def _fail(
 ) -> CooldownUse:
     why = shorten(f"{after.check}: {one_line(after.detail) or 'failed'}", WHY_CHARS)
     text = f"{use.text}, but {DID_NOT_LAST}: {why}" if use.text else f"{DID_NOT_LAST}: {why}"
-    await cooldowns.change(
+    failed = await cooldowns.change(
         db,
         use.id,
         outcome=UseOutcome.FAILURE,
@@ -166,6 +165,4 @@ async def _fail(
     )
     if use.session_id is not None:
         await session_outcomes.refresh(db, [use.session_id], now=now)
-    return replace(
-        use, outcome=UseOutcome.FAILURE, healthy_after=None, did_not_last=True, text=text
-    )
+    return failed

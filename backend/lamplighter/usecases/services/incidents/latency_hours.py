@@ -24,8 +24,8 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.services import events, outcomes, series
 from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services.incidents import fact_writes
-from lamplighter.usecases.services.incidents.fact_writes import Lesson
+from lamplighter.usecases.services.incidents import lessons
+from lamplighter.usecases.services.incidents.lessons import Lesson
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ async def _learn_of(here: Context, each: CheckSeries, today: datetime, *, fading
     async with writing(here.db):
         lesson = await _lesson(here.db, each, spans, today)
         if lesson:
-            await fact_writes.remember(here, f"latency of {each.check}", lesson, fading=fading)
+            await lessons.remember(here, f"latency of {each.check}", lesson, fading=fading)
     return lesson is not None
 
 
@@ -81,11 +81,10 @@ async def _lesson(
     db: Database, each: CheckSeries, spans: Sequence[Aggregate], today: datetime
 ) -> Lesson | None:
     """Return the evidence of the newest day on a check's slow hours; None without news."""
-    fact = _fact(each, today)
-    before, after = await fact_writes.before(db, fact, (), (today - EPOCH) // DAY)
+    fact, before = await lessons.compare(db, _fact(each, today), (today - EPOCH) // DAY)
     if before is not None and before.at >= today:
         return None
-    recent = [one for one in spans if one.at >= EPOCH + after * DAY]
+    recent = [one for one in spans if one.at >= EPOCH + fact.counted_from * DAY]
     memory = await memories.get(db, before.memory_id) if before and before.sentence else None
     previous = (
         hours_at(before.seconds[0], before.seconds[1], recent, WEEK if before.action else DAY)
@@ -93,10 +92,8 @@ async def _lesson(
         else None
     )
     hours = _newer(previous, slow_hours(recent))
-    if hours is None:
+    if hours is None or today - hours.last_before(today)[1] >= DAY:  # they may occur weekly
         return None
-    if today - hours.last_before(today)[1] >= DAY:
-        return None  # they occur weekly
     helped = was_slow(hours, recent, today)
     if helped is None or (previous is None and not helped):
         return None
@@ -106,7 +103,6 @@ async def _lesson(
         seconds=(hours.start, hours.end, hours.slow, hours.usual),
         worked=hours.slow_days,
         tried=hours.days,
-        counted_from=after,
     )
     return Lesson(fact, before, helped)
 

@@ -35,7 +35,8 @@ from lamplighter.repository.services import cooldowns, events, incidents, outcom
 from lamplighter.repository.sessions import escalations
 from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services.incidents import changes, fact_writes, lessons
+from lamplighter.usecases.services.incidents import lessons
+from lamplighter.usecases.services.incidents.advise import change_before, version_of
 from lamplighter.usecases.services.incidents.lessons import EndedIncident
 
 logger = logging.getLogger(__name__)
@@ -71,7 +72,7 @@ async def _learn_from(
 ) -> None:
     if incident.outcome is IncidentOutcome.MERGED:
         return
-    members = (await incidents.members(here.db, [incident.id]))[incident.id]
+    members = await incidents.members_of(here.db, incident.id)
     ids = await incidents.session_ids(here.db, incident.id)
     records = [
         await outcomes.insert(here.db, each)
@@ -85,13 +86,9 @@ async def _learn_from(
         sessions=ids,
         services=services,
     )
-    found = await lessons.repairs(here.db, ended)
-    found += await lessons.start_ups(here.db, ended)
-    found += await lessons.causes(here.db, ended)
-    found += await lessons.patterns(here.db, ended)
-    found += await lessons.changes(here.db, ended)
+    found = [lesson for kind in lessons.KINDS for lesson in await kind(here.db, ended)]
     for lesson in found:
-        await fact_writes.remember(here, f"incident {incident.id}", lesson, fading=fading)
+        await lessons.remember(here, f"incident {incident.id}", lesson, fading=fading)
 
 
 async def _records(
@@ -102,7 +99,7 @@ async def _records(
     services: Services,
 ) -> list[OutcomeRecord]:
     """Return the outcome record of each action of an incident; one record if there was none."""
-    change = await changes.change_before(db, services, incident.service, incident.started_at)
+    change = await change_before(db, services, incident.service, incident.started_at)
     detail = next((each.detail for each in members if each.service == incident.service), "")
     signatures = signatures_of(incident.service, detail or incident.title)
     main, reported = signatures[0], incident.source is not IncidentSource.CHECK
@@ -129,7 +126,7 @@ async def _records(
     )
     asked = await escalations.of_sessions(db, ids) if ids else []
     person = any(each.state in (EscalationState.PERSON, EscalationState.CLOSED) for each in asked)
-    deployed = await changes.version_of(db, incident.service, before=incident.detected_at)
+    deployed = await version_of(db, incident.service, before=incident.detected_at)
     uses = await cooldowns.of_sessions(db, ids) if ids else []
     records = []
     for some in _by_action(uses):
@@ -139,7 +136,7 @@ async def _records(
         if later := await _since_change(db, incident, some):
             # earlier repairs do not count against the current configuration
             now = replace(record, circumstances=configuration_key(services.find(incident.service)))
-            version = await changes.version_of(db, incident.service, before=later[0].created_at)
+            version = await version_of(db, incident.service, before=later[0].created_at)
         result = result_of(later or some, disproved=disproved, confirmed=confirmed)
         records.append(_of_action(now, later or some, result, deployed=version))
     declared = circumstances_of(incident.configured, deployed, None)
@@ -238,10 +235,5 @@ def _context(
 
 async def _memories(db: Database, ids: Sequence[int]) -> tuple[int, ...]:
     """Return the memories in the prompts of an incident's sessions."""
-    included = {
-        each.memory_id
-        for number in ids
-        for each in await exposures.of_session(db, number)
-        if each.position is not None
-    }
-    return tuple(sorted(included))
+    exposed = [each for number in ids for each in await exposures.of_session(db, number)]
+    return tuple(sorted({each.memory_id for each in exposed if each.position is not None}))

@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lamplighter.domain.errors import NotFound
-from lamplighter.domain.learning.advice import ActionEvidence, RepairAdvice, advise
-from lamplighter.domain.learning.signature import signatures_of
+from lamplighter.domain.learning.advice import ActionEvidence, RepairAdvice
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.formats.serialize import incident as as_incident
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
-from lamplighter.repository.services import incidents, outcomes
-from lamplighter.usecases.services.incidents import changes, view
+from lamplighter.repository.services import outcomes
+from lamplighter.usecases.services.incidents import view
+from lamplighter.usecases.services.incidents.advise import advice_from, root_evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +55,7 @@ async def _advice(
 ) -> RepairAdvice:
     if service is None:
         return RepairAdvice()
-    members = (await incidents.members(db, [incident.id]))[incident.id]
-    evidence = next((each.detail for each in members if each.service == incident.service), "")
+    evidence = await root_evidence(db, incident)
     records = [
         each
         for each in await outcomes.of_service(db, service.name)
@@ -67,14 +66,9 @@ async def _advice(
         for each in await outcomes.facts_of(db, service.name)
         if each.memory_id not in options.without
     ]
-    held = await memories.by_ids(db, [MemoryId(each.memory_id) for each in facts])
-    return advise(
-        service,
-        signatures_of(service.name, evidence),
-        records,
-        [(each, held.get(MemoryId(each.memory_id))) for each in facts],
-        deployed=await changes.version_of(db, service.name, before=incident.started_at),
-        configured=incident.configured or None,
+    configured = incident.configured or None
+    return await advice_from(
+        db, service, evidence, records, facts, configured=configured, at=incident.started_at
     )
 
 

@@ -18,7 +18,6 @@ from lamplighter.domain.services.incident import (
     IncidentPlan,
     IncidentSource,
     IncidentState,
-    person_words,
     root_of,
 )
 from lamplighter.domain.services.series import CheckSeries
@@ -26,13 +25,16 @@ from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import SessionPlan, Trigger
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database
-from lamplighter.repository.services import incidents, notices, series
+from lamplighter.repository.services import incidents, series
 from lamplighter.repository.sessions import requests
-from lamplighter.usecases.services.incidents import changes
-from lamplighter.usecases.services.incidents.advise import advice_on
-from lamplighter.usecases.services.incidents.closing import close_if_over, notify, recover
+from lamplighter.usecases.services.incidents.advise import advice_on, change_before
+from lamplighter.usecases.services.incidents.closing import (
+    close_if_over,
+    merge_found,
+    notify_person,
+    recover,
+)
 from lamplighter.usecases.services.incidents.lasting import refused_actions
-from lamplighter.usecases.services.incidents.merge import merge_found
 
 TITLE_CHARS: Final = 200
 DETAIL_CHARS: Final = 1_000
@@ -63,6 +65,18 @@ class FailureContext:
     def title(self, root: str, what: object = "fails") -> str:
         """Return the title of an incident with this root."""
         return _title(f"{root} {what}: {evidence(self.failing[root][:1])}")
+
+    async def open(self, group: Sequence[str], what: object, **values: Any) -> Incident:
+        """Open an incident of failing services, the root first."""
+        return await open_incident(
+            self.db,
+            IncidentSource.CHECK,
+            group[0],
+            {name: self.evidence(name) for name in group},
+            title=self.title(group[0], what),
+            now=self.now,
+            **values,
+        )
 
     async def note(self, incident: Incident, kind: EntryKind, text: str, service: str) -> None:
         """Add an entry about a service to the timeline of an incident."""
@@ -112,29 +126,9 @@ async def apply(
     return awaited
 
 
-async def _investigate_failed(
-    here: FailureContext, incident: Incident, names: Sequence[str]
-) -> set[str]:
-    """Request an investigation of services that failed since the recovery; return the others."""
-    failed = await _failed_since_recovery(here, incident, names)
-    if failed:
-        incident = await _call_person(here, incident)
-        await _investigate(here, incident, failed)
-    return set(names) - set(failed)
-
-
 async def open_warning(here: FailureContext, group: Sequence[str]) -> None:
     """Open the incident of lasting warnings, the root first, and request its investigation."""
-    incident = await open_incident(
-        here.db,
-        IncidentSource.CHECK,
-        group[0],
-        {name: here.evidence(name) for name in group},
-        severity=Level.WARNING,
-        title=here.title(group[0], "warns"),
-        started_at=here.now,
-        now=here.now,
-    )
+    incident = await here.open(group, "warns", severity=Level.WARNING, started_at=here.now)
     await _investigate(here, incident, sorted(group))
 
 
@@ -187,7 +181,7 @@ def evidence(some: Sequence[CheckSeries]) -> str:
 async def _add_evidence(here: FailureContext, incident: Incident) -> None:
     """Add checks of members that failed later to their evidence."""
     names = here.failing.keys() & set(incident.services)
-    for each in (await incidents.members(here.db, [incident.id]))[incident.id] if names else ():
+    for each in await incidents.members_of(here.db, incident.id) if names else ():
         lines = each.detail.splitlines()
         known = {line.removeprefix(LATER).partition(": ")[0] for line in lines}
         new = [one for one in here.failing.get(each.service, ()) if one.check not in known]
@@ -198,23 +192,21 @@ async def _add_evidence(here: FailureContext, incident: Incident) -> None:
 
 
 async def _open(here: FailureContext, group: Sequence[str], flapped: Flaps | None) -> None:
+    """Open the incident of failing services, the root first.
+
+    A flapping root is left to a person; a lasting failure waits for the end of its rest.
+    """
     root, service = group[0], here.services.find(group[0])
-    changed = [each.changed_at or here.now for name in group for each in here.failing[name]]
-    started_at = min(changed)
-    incident = await open_incident(
-        here.db,
-        IncidentSource.CHECK,
-        root,
-        {name: here.evidence(name) for name in group},
-        title=here.title(root, flapped or "fails"),
-        started_at=started_at,
-        configured=configuration_key(service),
-        now=here.now,
+    started_at = min(each.changed_at or here.now for name in group for each in here.failing[name])
+    incident = await here.open(
+        group, flapped or "fails", started_at=started_at, configured=configuration_key(service)
     )
-    if change := await changes.change_before(here.db, here.services, root, started_at):
+    if change := await change_before(here.db, here.services, root, started_at):
         await here.note(incident, EntryKind.CHANGED, change.sentence, change.service)
     if flapped:
-        await _note_flaps(here, incident, group, flapped)
+        await here.note(incident, EntryKind.FLAPPING, FLAPPING, root)
+        await here.update_members(incident, group, failures=flapped.count)
+        await here.update(incident, requested_at=flapped.started_at)
         return
     found = await advice_on(here.db, service, here.evidence(root), now=here.now)
     if found.fix and here.repairs:
@@ -224,21 +216,12 @@ async def _open(here: FailureContext, group: Sequence[str], flapped: Flaps | Non
     await _investigate(here, incident, sorted(group))
 
 
-async def _note_flaps(
-    here: FailureContext, incident: Incident, group: Sequence[str], flapped: Flaps
-) -> None:
-    """Leave a flapping root to a person; a lasting failure waits for the end of its rest."""
-    await here.note(incident, EntryKind.FLAPPING, FLAPPING, group[0])
-    await here.update_members(incident, group, failures=flapped.count)
-    await here.update(incident, requested_at=flapped.started_at)
-
-
 async def _separate_faults(here: FailureContext, incident: Incident) -> list[str]:
     """Open a separate incident for a second fault, once the root of the first has recovered.
 
     Returns the services that left the incident.
     """
-    members = (await incidents.members(here.db, [incident.id]))[incident.id]
+    members = await incidents.members_of(here.db, incident.id)
     if not any(each.service == incident.service and each.recovered_at for each in members):
         return []
     own = [
@@ -259,12 +242,12 @@ async def _separate_faults(here: FailureContext, incident: Incident) -> list[str
     return own
 
 
-async def _failed_since_recovery(
+async def _investigate_failed(
     here: FailureContext, incident: Incident, names: Sequence[str]
-) -> list[str]:
-    """Return the services that failed since another member of the incident passed again.
+) -> set[str]:
+    """Request an investigation of services that failed since another member passed; return others.
 
-    The others may be healthy too: their next results decide. A job with a push check may run once a
+    Those may be healthy too: their next results decide. A job with a push check may run once a
     day: its last result counts.
     """
     passing = [
@@ -273,7 +256,7 @@ async def _failed_since_recovery(
         if not each.failing and each.changed_at
     ]
     last = max(passing, default=incident.started_at)
-    return [
+    failed = [
         name
         for name in names
         if any(
@@ -281,6 +264,9 @@ async def _failed_since_recovery(
             for each in here.failing[name]
         )
     ]
+    if failed:
+        await _investigate(here, await _call_person(here, incident), failed)
+    return set(names) - set(failed)
 
 
 async def _repair_at_once(
@@ -313,13 +299,7 @@ async def _call_person(here: FailureContext, incident: Incident) -> Incident:
     if any((each.kind, each.text) == (EntryKind.NO_FIX, text) for each in noted):
         return incident
     await here.note(incident, EntryKind.NO_FIX, text, incident.service)
-    rules = await notices.policy(here.db)
-    if incident.person_notified_at or rules is None or not rules.tells(Level.CRITICAL):
-        return incident
-    text = person_words(incident, f"{incident.reason}; {why}")
-    await notify(here.db, incident, Level.CRITICAL, text, now=here.now)
-    first = incident.notified_at or here.now
-    return await here.update(incident, person_notified_at=here.now, notified_at=first)
+    return await notify_person(here.db, incident, f"{incident.reason}; {why}", now=here.now)
 
 
 async def join(here: FailureContext, incident: Incident, names: Sequence[str]) -> Incident:
@@ -343,25 +323,19 @@ async def join(here: FailureContext, incident: Incident, names: Sequence[str]) -
 
 
 async def _take_over(here: FailureContext, incident: Incident) -> Incident:
-    """Base an incident that a session or a warning opened on its failing checks."""
+    """Base an incident that a session or a warning opened on its failing checks.
+
+    A warning becomes a failure; its next results request a session.
+    """
     if not (incident.is_warning or incident.source is IncidentSource.SESSION):
         return incident
     own = sorted(here.failing.keys() & set(incident.services))
     for name in own:  # measured details replace reported ones
-        detail = shorten(here.evidence(name), DETAIL_CHARS)
-        await here.update_members(incident, [name], detail=detail)
+        await here.update_members(incident, [name], detail=here.evidence(name))
     root = incident.service if incident.service in own else own[0]
     key = configuration_key(here.services.find(root))
-    if incident.is_warning:
-        return await _worsen(here, incident, root, configured=key)
-    return await here.update(incident, source=IncidentSource.CHECK, configured=key)
-
-
-async def _worsen(
-    here: FailureContext, incident: Incident, root: str, *, configured: str
-) -> Incident:
-    """Turn the incident of a warning into one of a failure; its next results request a session."""
-    own = sorted(here.failing.keys() & set(incident.services))
+    if not incident.is_warning:
+        return await here.update(incident, source=IncidentSource.CHECK, configured=key)
     for name in own:
         await here.note(incident, EntryKind.FAILED_AGAIN, here.evidence(name), name)
     await here.update_members(incident, own, investigated=False)
@@ -370,7 +344,7 @@ async def _worsen(
         severity=Level.CRITICAL,
         service=root,
         title=here.title(root),
-        configured=configured,
+        configured=key,
         notified_at=None,
         person_notified_at=None,
     )

@@ -53,7 +53,7 @@ async def read(db: Database, number: int, *, now: datetime) -> dict[str, Any]:
     incident = await get(db, number)
     ids = await incidents.session_ids(db, number)
     own = [each for each in [await sessions.get(db, each) for each in ids] if each is not None]
-    members = (await incidents.members(db, [number]))[number]
+    members = await incidents.members_of(db, number)
     used, learned = await _memories(db, ids)
     new = {each["id"] for each in learned}
     return {

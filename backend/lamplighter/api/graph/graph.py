@@ -13,7 +13,7 @@ from lamplighter.api.graph import shapes
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page, versioned
 from lamplighter.domain.graph.entity import Entity, Relationship
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import Reach
 from lamplighter.domain.text import normalize_project
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading

@@ -10,7 +10,7 @@ from lamplighter.engines import Command, EngineInput, Trait
 
 if TYPE_CHECKING:
     from lamplighter.domain.memory.memory import Memory
-    from lamplighter.domain.sessions.marker_results import CheckResult
+    from lamplighter.domain.sessions.session import CheckResult
 
 NAME: Final = "probe"
 _PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")

@@ -194,10 +194,10 @@ async def _offer(
             if memory is None:
                 continue
             if prospect is not None:
-                prospect.before(packing, memory)
+                prospect.test(packing, memory)
             packing.offer(memory)
         position, selection = page.position, replace(selection, longest=packing.room)
         if position is None:
             break
     if prospect is not None:
-        prospect.behind(packing)
+        prospect.test(packing)

@@ -4,7 +4,6 @@ A line is matched by its number, or by its text if the number is missing. A page
 needs a person's decision is held: it is neither read nor written.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -84,10 +83,6 @@ class NotebookReading:
     pages: Mapping[str, NotebookPage] = field(default_factory=dict)
 
 
-_Texts = defaultdict[str, list[str]]
-"""Texts for a person, by the path of a page."""
-
-
 @dataclass(slots=True)
 class _Lines:
     """The lines of the changed pages: by number as written and as read, and new ones."""
@@ -109,8 +104,8 @@ def compare(
     `accepted` are pages whose files a person has confirmed.
     """
     pages, lines = _find_lines(pages, rows, elsewhere)
-    review_reasons: _Texts = defaultdict(list)
-    unknown: _Texts = defaultdict(list)
+    review_reasons: dict[str, list[str]] = {}
+    unknown: dict[str, list[str]] = {}
     names = {page.path: page.file.name if page.file else "" for page in pages}
     edits = [
         *_changed(lines, rows, names, review_reasons),
@@ -120,9 +115,9 @@ def compare(
     _hold_removals(edits, pages, review_reasons)
     for page in pages:
         if page.file is not None and page.previous is not None and _is_stale(page, lines):
-            review_reasons[page.path].insert(0, STALE)
+            review_reasons.setdefault(page.path, []).insert(0, STALE)
         if page.concern and any(page.path in _paths(each) for each in edits):
-            review_reasons[page.path].insert(0, page.concern)
+            review_reasons.setdefault(page.path, []).insert(0, page.concern)
     for path in accepted:
         review_reasons.pop(path, None)
     _spread(edits, review_reasons)
@@ -204,7 +199,7 @@ def _changed(
     lines: _Lines,
     rows: Mapping[int, Memory],
     names: Mapping[str, str],
-    review_reasons: _Texts,
+    review_reasons: dict[str, list[str]],
 ) -> Iterator[LineEdit]:
     for number, (path, line) in lines.present.items():
         row = rows.get(number)
@@ -215,54 +210,54 @@ def _changed(
         if row is None or (line.states(now) and place_of(row).path == path):
             continue
         if written is None or not row.active or not now.states(written):
-            review_reasons[path].append(
-                f"Memory {number} was changed in the file and in the database."
-            )
+            reason = "was changed in the file and in the database"
+            review_reasons.setdefault(path, []).append(f"Memory {number} {reason}.")
         place = place_from(path, names[path])
         edit = edit_of(row, place, line) if place else None
         if edit is not None and not row.active:
             edit = replace(edit, active=True)
         if edit is None:
-            review_reasons[path].append(f"Memory {number} cannot be [{line.tag}] on this page.")
+            reason = f"cannot be [{line.tag}] on this page"
+            review_reasons.setdefault(path, []).append(f"Memory {number} {reason}.")
             edit = Edit()
         yield LineChanged(path, number, line, edit, origin)
 
 
 def _removed(
-    lines: _Lines, rows: Mapping[int, Memory], review_reasons: _Texts
+    lines: _Lines, rows: Mapping[int, Memory], review_reasons: dict[str, list[str]]
 ) -> Iterator[LineEdit]:
     for number, (path, written) in lines.written.items():
         row = rows.get(number)
         if number in lines.present or row is None or not row.active:
             continue
         if not line_of(row).states(written):
-            review_reasons[path].append(
-                f"Memory {number} was removed from the file and changed in the database."
-            )
+            reason = "was removed from the file and changed in the database"
+            review_reasons.setdefault(path, []).append(f"Memory {number} {reason}.")
         yield LineRemoved(path, number)
 
 
 def _added(
     lines: _Lines,
     names: Mapping[str, str],
-    unknown: _Texts,
+    unknown: dict[str, list[str]],
     accepted: Collection[str],
 ) -> Iterator[LineEdit]:
     for each in lines.added:
         place = place_from(each.path, names[each.path])
         if place is None:
             continue  # a file outside the sections belongs to a person
-        if candidate_of(place, each.line) is not None:
-            yield each
-        elif each.path in accepted:
+        if candidate_of(place, each.line) is None and each.path in accepted:
             text = f"[{each.line.tag}] {each.line.text}"
             yield replace(each, line=replace(each.line, tag="", text=text, source=""))
-        else:
-            unknown[each.path].append(f"[{each.line.tag}] {each.line.comparable}")
+            continue
+        if candidate_of(place, each.line) is None:
+            unknown.setdefault(each.path, []).append(f"[{each.line.tag}] {each.line.comparable}")
+            continue
+        yield each
 
 
 def _hold_removals(
-    edits: Sequence[LineEdit], pages: Sequence[ChangedPage], review_reasons: _Texts
+    edits: Sequence[LineEdit], pages: Sequence[ChangedPage], review_reasons: dict[str, list[str]]
 ) -> None:
     """Hold the pages of a mass deletion, on one page or on several."""
     gone = [each.path for each in edits if isinstance(each, LineRemoved)]
@@ -272,7 +267,7 @@ def _hold_removals(
         large = size >= LARGE_PAGE and count >= size * MAX_REMOVED_SHARE
         if count and (len(gone) > MAX_REMOVED or large):
             lines = "1 line was" if count == 1 else f"{count:,} lines were"
-            review_reasons[page.path].append(f"{lines} removed.")
+            review_reasons.setdefault(page.path, []).append(f"{lines} removed.")
 
 
 def _is_stale(page: ChangedPage, lines: _Lines) -> bool:
@@ -293,16 +288,17 @@ def _paths(edit: LineEdit) -> set[str]:
     return {edit.path, edit.origin} if isinstance(edit, LineChanged) else {edit.path}
 
 
-def _spread(edits: Sequence[LineEdit], review_reasons: _Texts) -> None:
+def _spread(edits: Sequence[LineEdit], review_reasons: dict[str, list[str]]) -> None:
     """Hold each page that shares a moved line with a held one."""
     moves = [each for each in edits if isinstance(each, LineChanged) and each.moved]
     spreading = True
     while spreading:
         spreading = False
         for each in moves:
-            rest = _paths(each) - review_reasons.keys()
-            if len(rest) == 1:  # the other page is held
+            both = _paths(each)
+            if both & review_reasons.keys() and both - review_reasons.keys():
                 spreading = True
-                review_reasons[rest.pop()] = [
-                    f"Memory {each.number} was moved from or to a held page."
-                ]
+                for path in both - review_reasons.keys():
+                    review_reasons[path] = [
+                        f"Memory {each.number} was moved from or to a held page."
+                    ]

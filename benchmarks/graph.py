@@ -20,7 +20,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from benchmarks.graph_sentences import score
 from benchmarks.measure import sized, spread
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import Reach
 from lamplighter.repository import Database, writing
 from lamplighter.repository.graph import relationships
 from lamplighter.repository.store.database import sqlite_url

@@ -51,10 +51,10 @@ def packed(
     packing = BlockPacker(budget, total=len(memories) + extra)
     for each in chosen(memories):
         if prospect is not None:
-            prospect.before(packing, each)
+            prospect.test(packing, each)
         packing.offer(each)
     if prospect is not None:
-        prospect.behind(packing)
+        prospect.test(packing)
     return packing.block()
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.clients.packing import LEAST_CHARS, allocate_chars, origin
+from lamplighter.domain.clients.interactive_text import LEAST_CHARS, allocate_chars, origin
 from lamplighter.domain.memory.memory import Category, Memory, MemoryId
 
 SIZES = st.lists(st.integers(1, 50_000), max_size=60)

@@ -10,7 +10,7 @@ from lamplighter.domain.actions.repairs import (
 )
 from lamplighter.domain.services.check import HttpCheck
 from lamplighter.domain.services.service import Action, ActionKind, Service
-from lamplighter.domain.sessions.marker_results import CheckResult
+from lamplighter.domain.sessions.session import CheckResult
 
 WEB = Service(name="web", checks=(HttpCheck(name="http", url="http://127.0.0.1/"),))
 

@@ -12,8 +12,7 @@ from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.services.service import ActionKind
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Status
+from lamplighter.domain.sessions.session import CheckResult, Status
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 UP, DOWN = True, False

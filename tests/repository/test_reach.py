@@ -7,8 +7,7 @@ from itertools import product
 import pytest
 import sqlalchemy as sa
 
-from lamplighter.domain.memory.memory import GLOBAL, PROJECT, Candidate, Category
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import GLOBAL, PROJECT, Candidate, Category, Reach
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.store.tables import memories as table

@@ -11,8 +11,7 @@ from lamplighter.domain.services.check import TcpCheck
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.series import CheckRun, PointState
 from lamplighter.domain.services.service import Action, Service, Services
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Session, Trigger
+from lamplighter.domain.sessions.session import CheckResult, Session, Trigger
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import cooldowns, incidents
 from lamplighter.repository.sessions import escalations, requests

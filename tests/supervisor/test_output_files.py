@@ -12,7 +12,7 @@ from homes import Home
 
 import direct_writes
 from lamplighter import clock
-from lamplighter.domain.sessions.home import Home as Identity
+from lamplighter.domain.sessions.session import Home as Identity
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions

@@ -12,7 +12,7 @@ from toolboxes import box, refused, used
 
 from lamplighter.domain.services.check import Check, CommandCheck, HttpCheck, TcpCheck
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.marker_results import CheckResult
+from lamplighter.domain.sessions.session import CheckResult
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks
 from lamplighter.supervisor.actions import checking

@@ -9,8 +9,7 @@ from contexts import context, ingesting
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Session, Status
+from lamplighter.domain.sessions.session import CheckResult, Session, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks
 from lamplighter.usecases.ingest import session_lines

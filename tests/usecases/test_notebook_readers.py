@@ -11,7 +11,7 @@ from lamplighter.domain.errors import NotFound
 from lamplighter.domain.memory.memory import Candidate, Category, Source, Trust
 from lamplighter.domain.notebook.index import render_index
 from lamplighter.domain.search.search import NotebookText, SearchRequest
-from lamplighter.domain.sessions.home import Home
+from lamplighter.domain.sessions.session import Home
 from lamplighter.notebook.tree import NotebookTree
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import knowledge, memories

@@ -13,8 +13,7 @@ from lamplighter.domain.secrets.redact import build_redactor
 from lamplighter.domain.services.check import PushCheck, TcpCheck
 from lamplighter.domain.services.series import DAY, CheckRun, PointState, SeriesResolution
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import RequestState, Trigger
+from lamplighter.domain.sessions.session import CheckResult, RequestState, Trigger
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks, incidents, series
 from lamplighter.repository.sessions import requests

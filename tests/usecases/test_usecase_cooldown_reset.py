@@ -19,8 +19,7 @@ from examples import NOON, rows, session
 from contexts import DEFAULTS, context
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.services.service import ActionKind
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Status, Trigger
+from lamplighter.domain.sessions.session import CheckResult, Status, Trigger
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.services import checks

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from contexts import NOON, context
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale
 from lamplighter.domain.graph.entity import Entity, EntityKind, RelationshipKind
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import Reach
 from lamplighter.repository import Database
 from lamplighter.repository.graph import entities, relationships
 from lamplighter.repository.graph.entities import EntityFilter

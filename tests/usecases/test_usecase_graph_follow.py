@@ -7,8 +7,7 @@ import sqlalchemy as sa
 
 from contexts import NOON, WINDOW, context, learning
 from lamplighter.domain.graph.entity import EntityKind
-from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, Source
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, Reach, Source
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import IncidentSource, IncidentState
 from lamplighter.domain.services.service import Service, Services

@@ -17,8 +17,7 @@ from lamplighter.domain.services.incident import LASTS, EntryKind, Incident, Inc
 from lamplighter.domain.services.notice import NoticePolicy
 from lamplighter.domain.services.series import CheckRun, PointState
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Session, Status
+from lamplighter.domain.sessions.session import CheckResult, Session, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import checks, cooldowns, events, incidents, outcomes

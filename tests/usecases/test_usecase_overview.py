@@ -6,8 +6,7 @@ import sqlalchemy as sa
 from examples import NOON, believed, said, session
 
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Status
+from lamplighter.domain.sessions.session import CheckResult, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks
 from lamplighter.repository.store import tables

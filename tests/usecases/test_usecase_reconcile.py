@@ -33,8 +33,7 @@ from lamplighter.domain.relate.reconcile import (
     ReconcileOutcome,
 )
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Session, SessionPlan
+from lamplighter.domain.sessions.session import CheckResult, Session, SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, links, reviews
 from lamplighter.repository.memory.reviews import ReviewFilter

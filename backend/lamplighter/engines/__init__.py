@@ -19,8 +19,7 @@ if TYPE_CHECKING:  # engine processes import this package without needing these
     from lamplighter.domain.services.cooldown import CooldownUse
     from lamplighter.domain.services.service import Service
     from lamplighter.domain.sessions.handoff import Finding, Handoff
-    from lamplighter.domain.sessions.marker_results import CheckResult
-    from lamplighter.domain.sessions.session import Session
+    from lamplighter.domain.sessions.session import CheckResult, Session
 
 CHECKPOINT: Final = "checkpoint.json"
 """The file with the progress of an engine that resumes, in its session's scratch directory."""

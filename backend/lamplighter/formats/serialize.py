@@ -23,8 +23,8 @@ if TYPE_CHECKING:  # late imports: a command loads only the types that it writes
     from lamplighter.domain.services.leader import Leader
     from lamplighter.domain.services.notice import Notice
     from lamplighter.domain.sessions.handoff import Escalation, Finding
-    from lamplighter.domain.sessions.marker_results import CheckResult, MarkerResult
-    from lamplighter.domain.sessions.session import Session, SessionRequest
+    from lamplighter.domain.sessions.markers import MarkerResult
+    from lamplighter.domain.sessions.session import CheckResult, Session, SessionRequest
     from lamplighter.domain.verify.attached import MemoryCheck
 
 T = TypeVar("T")

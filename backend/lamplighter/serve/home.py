@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from lamplighter import __version__, clock, telemetry
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Busy, Unavailable
-from lamplighter.domain.sessions.home import Home
+from lamplighter.domain.sessions.session import Home
 from lamplighter.repository import Database
 from lamplighter.repository.feed.signals import ChangeNotifier
 from lamplighter.repository.store import database as numbers

@@ -23,8 +23,7 @@ from lamplighter.api.context import MemoryServiceContext, service_context
 from lamplighter.api.responses import answer
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound
 from lamplighter.domain.memory.knowledge import MemoryTimeline
-from lamplighter.domain.memory.memory import Candidate, Edit, Memory, Source
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import Candidate, Edit, Memory, Reach, Source
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import reading
 from lamplighter.repository.clients import client_prompts, client_sessions

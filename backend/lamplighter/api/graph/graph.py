@@ -15,7 +15,7 @@ from lamplighter.api.op import operation
 from lamplighter.api.params import Version
 from lamplighter.api.responses import page, versioned
 from lamplighter.domain.graph.entity import Entity, Relationship
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import Reach
 from lamplighter.domain.text import normalize_project
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading

@@ -23,8 +23,7 @@ from lamplighter.api.sessions.shapes import SessionOut, SpendingOut
 from lamplighter.domain.services.checks.silence import SilenceKind
 from lamplighter.domain.services.series import Aggregate, PointState, SeriesPoint, SeriesResolution
 from lamplighter.domain.services.service import ActionKind, ApprovalPolicy
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Status
+from lamplighter.domain.sessions.session import CheckResult, Status
 
 State = Literal["ok", "warning", "failing", "unknown"]
 Severity = Literal["info", "warning", "critical"]

@@ -17,7 +17,7 @@ from lamplighter.api.common_shapes import (
     public_shape,
 )
 from lamplighter.domain.sessions.handoff import Escalation, Finding
-from lamplighter.domain.sessions.marker_results import MarkerResult
+from lamplighter.domain.sessions.markers import MarkerResult
 from lamplighter.domain.sessions.session import (
     RequestState,
     Session,

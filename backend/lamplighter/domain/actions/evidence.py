@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lamplighter.domain.sessions.handoff import Finding
-from lamplighter.domain.sessions.marker_results import CheckResult
+from lamplighter.domain.sessions.session import CheckResult
 from lamplighter.domain.text import one_line
 
 

@@ -9,8 +9,7 @@ from lamplighter.domain.services.cooldown import DID_NOT_LAST, CooldownUse, UseO
 from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import OutcomeState, Status
+from lamplighter.domain.sessions.session import CheckResult, OutcomeState, Status
 
 ENDED_AS_PLANNED: Final = (Status.COMPLETED, Status.ESCALATED)
 MINUTES_FROM: Final = 120

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from lamplighter.domain.services.service import NO_ANSWER, Action, Service, normalize_service_name
-from lamplighter.domain.sessions.marker_results import CheckResult
+from lamplighter.domain.sessions.session import CheckResult
 from lamplighter.domain.text import one_line
 
 HEALTHY_AGAIN = "healthy again before the action ran"

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lamplighter.domain.clients.packing import LEAST_CHARS, allocate_chars, origin
+from lamplighter.domain.clients.interactive_text import LEAST_CHARS, allocate_chars, origin
 from lamplighter.domain.memory.memory import Memory, Trust
 from lamplighter.domain.search.ranking import find_excerpt, render_excerpt
 from lamplighter.domain.search.search import SearchMethod

@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
 
-from lamplighter.domain.clients.packing import allocate_chars, origin
 from lamplighter.domain.limits import PROFILE_BUDGET as BUDGET
 from lamplighter.domain.memory.memory import Memory, Trust
-from lamplighter.domain.search.ranking import render_excerpt
+from lamplighter.domain.search.ranking import (
+    render_excerpt,
+    utterance_date,
+    utterance_speaker,
+)
 from lamplighter.domain.sessions.context import (
     CHARS_PER_TOKEN,
     DOUBT,
@@ -26,6 +29,9 @@ OUTPUT_CHARS: Final = 10_000
 
 TEXT_CHARS: Final = 9_500
 """The part of that size for the text, encoded as JSON."""
+
+LEAST_CHARS: Final = 240
+"""A shorter passage has too little content: fewer memories are better."""
 
 MEMORY_CHARS: Final = 300
 INDEX_HEADING: Final = "Index of the notebook (MEMORY.md; read_memory reads its pages)"
@@ -128,3 +134,27 @@ def _with_index(head: str, index: str, budget: int) -> str:
     most = min(budget * CHARS_PER_TOKEN, TEXT_CHARS) // 2
     fits = index and json_length(lines) <= most
     return f"{head}\n\n### {INDEX_HEADING}\n{lines}" if fits else head
+
+
+def allocate_chars(sizes: Sequence[int], room: int, least: int = LEAST_CHARS) -> list[int]:
+    """Return the number of characters for each text, best first: all of it while there is room.
+
+    Otherwise the long ones share the rest that the short ones leave, and the last get nothing.
+    """
+    many = len(sizes)
+    while many and sum(min(size, least) for size in sizes[:many]) > room:
+        many -= 1
+    got = [0] * len(sizes)
+    for count, at in enumerate(sorted(range(many), key=lambda at: sizes[at])):
+        got[at] = min(sizes[at], room // (many - count))
+        room -= got[at]
+    return got
+
+
+def origin(memory: Memory, session: str = "") -> str:
+    """Return the day of a memory and its speaker, else its session, if known."""
+    spoken = utterance_speaker(memory)
+    beginning = memory.observation.lstrip(" [(>*_-").startswith(spoken) if spoken else True
+    who = spoken if spoken and not beginning else f"session {session}" if session else ""
+    day = f"{utterance_date(memory) or memory.updated_at:%Y-%m-%d}"
+    return ", ".join(filter(None, (day, who)))

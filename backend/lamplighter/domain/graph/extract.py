@@ -19,9 +19,9 @@ from lamplighter.domain.graph.entity import (
     NamedEntity,
     RelationshipKind,
 )
-from lamplighter.domain.graph.lexicon import PLATFORMS
 from lamplighter.domain.graph.mentions import (
     NAME_SIGN,
+    PLATFORMS,
     KnownKinds,
     MaskedSentence,
     Mention,
@@ -176,8 +176,9 @@ def extract(text: str, about: TextContext) -> Extraction:
         for claim in (*decided, *concerned, *_stated(masked, about)):
             key = (claim.kind, fold_name(claim.source.name), fold_name(claim.target.name))
             claims.setdefault(key, claim)
-        for each in _bare_decisions(masked) if whole is None else ():
-            entities.setdefault(fold_name(each.name), each)
+        if whole is None and (match := _decision_match(masked)):
+            decision = _decision_in(masked, match)
+            entities.setdefault(fold_name(decision.name), decision)
     kept = tuple(each for each in claims.values() if fold_name(each.source.name))
     return Extraction(tuple(entities.values()), kept, tuple(aliases))
 
@@ -245,24 +246,23 @@ def _named(mention: Mention, kind: EntityKind | None) -> NamedEntity:
 
 def _decided(masked: MaskedSentence) -> Iterator[Claim]:
     """Yield the deciders and the subjects of the decision that a sentence states."""
-    for match in _decision_matches(masked):
-        decision = _decision_in(masked, match)
-        deciders = masked.at(match.groupdict().get("x") or "")
-        if not all(each.may_act for each in deciders):
-            return
+    if not (match := _decision_match(masked)):
+        return
+    decision = _decision_in(masked, match)
+    deciders = _deciders(masked, match)
+    if all(each.may_act for each in deciders):
         for each in deciders:
             yield Claim(decision, _K.DECIDED_BY, _named(each, EntityKind.PERSON), STATED)
         for each in masked.at(_WHY.split(match["d"], maxsplit=1)[0]):
             yield Claim(decision, _K.CONCERNS, _named(each, None), STATED)
 
 
-def _bare_decisions(masked: MaskedSentence) -> list[NamedEntity]:
-    return [_decision_in(masked, match) for match in _decision_matches(masked)]
+def _decision_match(masked: MaskedSentence) -> re.Match[str] | None:
+    return next(filter(None, (pattern.match(masked.text) for pattern in _DECISIONS)), None)
 
 
-def _decision_matches(masked: MaskedSentence) -> list[re.Match[str]]:
-    found = [pattern.match(masked.text) for pattern in _DECISIONS]
-    return [match for match in found if match is not None][:1]
+def _deciders(masked: MaskedSentence, match: re.Match[str] | None) -> list[Mention]:
+    return masked.at(match.groupdict().get("x") or "") if match else []
 
 
 def _decision_in(masked: MaskedSentence, match: re.Match[str]) -> NamedEntity:
@@ -280,17 +280,13 @@ def _decision(title: str, text: str) -> NamedEntity:
 
 def _whole_claims(decision: NamedEntity, masked: MaskedSentence) -> Iterator[Claim]:
     """Yield the subjects of a decision, which are the names in its text, and its deciders."""
-    for match in _decision_matches(masked):
-        for each in masked.at(match.groupdict().get("x") or ""):
-            if each.may_act:
-                yield Claim(decision, _K.DECIDED_BY, _named(each, EntityKind.PERSON), STATED)
-    deciders = {
-        each.name
-        for match in _decision_matches(masked)
-        for each in masked.at(match.groupdict().get("x") or "")
-    }
+    deciders = _deciders(masked, _decision_match(masked))
+    for each in deciders:
+        if each.may_act:
+            yield Claim(decision, _K.DECIDED_BY, _named(each, EntityKind.PERSON), STATED)
+    names = {each.name for each in deciders}
     for each in masked.mentions:
-        if each.name not in deciders and each.kind is not None:
+        if each.name not in names and each.kind is not None:
             yield Claim(decision, _K.CONCERNS, _named(each, None), STATED)
 
 

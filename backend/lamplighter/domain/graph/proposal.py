@@ -6,8 +6,7 @@ from typing import Final
 
 from lamplighter.domain.graph.entity import Claim, EntityKind, NamedEntity, RelationshipKind
 from lamplighter.domain.graph.extract import default_kinds, split_sentences
-from lamplighter.domain.graph.lexicon import NO_NAMES
-from lamplighter.domain.graph.mentions import kind_of_name
+from lamplighter.domain.graph.mentions import NO_NAMES, kind_of_name
 from lamplighter.domain.graph.names import fold_name
 from lamplighter.domain.text import comparison_key, one_line
 

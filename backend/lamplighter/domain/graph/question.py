@@ -1,6 +1,7 @@
 """Questions about decisions: their names, and the match of a decision."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from lamplighter.domain.stemming import stem
@@ -19,13 +20,14 @@ _ASKING: Final = frozenset(_ASKING_WORDS.split())
 
 def question_names(question: str) -> list[str]:
     """Return possible names in a question: each run of up to three words, the longest first."""
-    words = [word.strip(".'`") for word in _WORD.findall(question)[:MAX_WORDS]]
-    runs = [
-        words[at : at + size]
-        for size in range(LONGEST_NAME, 0, -1)
-        for at in range(len(words) - size + 1)
-    ]
+    runs = _runs(_bare_tokens(question)[:MAX_WORDS])
     return [" ".join(run) for run in runs if not {each.lower() for each in run} <= _ASKING]
+
+
+def text_names(text: str) -> list[str]:
+    """Return possible names of entities in a text: its runs of up to three words."""
+    runs = {" ".join(run) for run in _runs(_bare_tokens(text))}
+    return sorted(run for run in runs if run.lower() not in _ASKING)
 
 
 def decision_score(question: str, decision: str) -> float:
@@ -35,16 +37,14 @@ def decision_score(question: str, decision: str) -> float:
 
 
 def _content(text: str) -> set[str]:
-    words = (word.strip(".'`").lower() for word in _WORD.findall(text))
+    words = map(str.lower, _bare_tokens(text))
     return {stem(word) for word in words if word and word not in _ASKING}
 
 
-def text_names(text: str) -> list[str]:
-    """Return possible names of entities in a text: its runs of up to three words."""
-    words = [word.strip(".'`") for word in _WORD.findall(text)]
-    runs = {
-        " ".join(words[at : at + size])
-        for size in range(1, LONGEST_NAME + 1)
-        for at in range(len(words) - size + 1)
-    }
-    return sorted(run for run in runs if run.lower() not in _ASKING)
+def _bare_tokens(text: str) -> list[str]:
+    return [word.strip(".'`") for word in _WORD.findall(text)]
+
+
+def _runs(words: list[str]) -> Iterator[list[str]]:
+    for size in range(LONGEST_NAME, 0, -1):
+        yield from (words[at : at + size] for at in range(len(words) - size + 1))

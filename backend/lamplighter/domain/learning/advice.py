@@ -1,7 +1,7 @@
 """Advice: the actions of a service that repair its present failure, by recorded outcomes."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lamplighter.domain.learning.facts import FactKind, LearnedFact, may_guide, render
@@ -70,11 +70,14 @@ def advise(
     """
     keys = {failure_key(failing)}
     key = configured or configuration_key(service)
-    guides = [fact for fact, memory in facts if may_guide(fact, memory)]
+    guides: dict[str, LearnedFact] = {}
+    for fact, memory in facts:
+        if fact.kind is FactKind.REPAIR and fact.signature in keys and may_guide(fact, memory):
+            guides.setdefault(fact.action, fact)
     fix: ActionEvidence | None = None
     useless: dict[str, ActionEvidence] = {}
     for action in sorted(service.actions, key=lambda each: list(ActionKind).index(each.kind)):
-        guide = _guide(guides, action, keys)
+        guide = guides.get(action.name)
         if guide is None:
             continue
         own = [each for each in records if each.id > guide.counted_from]
@@ -87,19 +90,3 @@ def advise(
         elif fix is None and counts.helps:
             fix = evidence
     return RepairAdvice(fix=fix, useless=useless)
-
-
-def _guide(
-    guides: Sequence[LearnedFact], action: Action, keys: Collection[str]
-) -> LearnedFact | None:
-    """Return the fact of an action against a failure."""
-    return next(
-        (
-            each
-            for each in guides
-            if each.kind is FactKind.REPAIR
-            and each.action == action.name
-            and each.signature in keys
-        ),
-        None,
-    )

@@ -85,27 +85,60 @@ _MASKED: Final = tuple(
     name
     for name in EDITABLE_FIELDS
     if MEMORY_FIELDS[name].value_type is str and not MEMORY_FIELDS[name].declared.options
+    if name not in ("observation", "service", "project", "topic_key")
 )
-"""The texts that somebody writes: each is masked."""
+"""The texts that somebody writes and that have no form of their own: each is masked."""
+
+_REQUIRED: Final = {"observation": "must not be empty; state a fact", "project": "is missing"}
+_MOST_CHARS: Final = {
+    "observation": MAX_OBSERVATION_CHARS,
+    "title": MAX_TITLE_CHARS,
+    "project": PROJECT_CHARS,
+    "topic_key": MAX_KEY_CHARS,
+}
 
 
 def _clean(
     values: Candidate | Edit, category: Category, redact: Redact, wrong: list[InvalidField]
 ) -> dict[str, Any]:
     """Return the values that have a form of their own, or a text; adds to `wrong`."""
+
+    def mask(text: str) -> str:
+        return one_line(redact(without_private(text)))
+
+    def lines(text: str) -> str:
+        return clean_lines(redact(without_private(text)))
+
     cleaners: dict[str, Callable[[Any], Any]] = {
-        "observation": lambda text: _clean_observation(text, category, redact, wrong),
+        "observation": mask if category in OPERATIONAL else lines,
         "service": lambda name: validate_service(name, wrong) or GENERAL,
-        "title": lambda text: _clean_title(text, redact, wrong),
-        "tags": lambda tags: _clean_tags(tags, redact, wrong),
-        "project": lambda name: _clean_project(name, wrong),
-        "topic_key": lambda text: _clean_topic_key(text, redact, wrong),
+        "title": mask,
+        "tags": lambda tags: tuple(dict.fromkeys(filter(None, map(mask, tags)))),
+        "project": lambda name: normalize_project(one_line(name)),
+        "topic_key": lambda text: mask(text).lower().replace(" ", "-"),
         "metadata": lambda value: clean_metadata(value, redact, wrong),
+        **dict.fromkeys(_MASKED, mask),
     }
-    for name in _MASKED:
-        cleaners.setdefault(name, lambda text: one_line(redact(without_private(text))))
-    given = {name: getattr(values, name) for name in cleaners}
-    return {name: cleaners[name](value) for name, value in given.items() if value is not None}
+    clean: dict[str, Any] = {}
+    for name, cleaner in cleaners.items():
+        if (value := getattr(values, name)) is not None:
+            clean[name] = cleaner(value)
+            if problem := _problem(name, clean[name]):
+                wrong.append(InvalidField(name, problem))
+    return clean
+
+
+def _problem(name: str, value: Any) -> str:
+    """Return why a cleaned value is not accepted; empty if it is."""
+    if name == "tags":
+        if len(value) > MAX_TAGS:
+            return f"must have at most {MAX_TAGS} entries"
+        long = any(len(tag) > MAX_TAG_CHARS for tag in value)
+        return f"must not have an entry longer than {MAX_TAG_CHARS} characters" if long else ""
+    if not value and name in _REQUIRED:
+        return _REQUIRED[name]
+    most = _MOST_CHARS.get(name)
+    return f"is longer than {most:,} characters" if most and len(value) > most else ""
 
 
 def knowledge_field_errors(
@@ -118,25 +151,22 @@ def knowledge_field_errors(
     """Return errors for the fields of an operational memory that only knowledge may have."""
     if category not in OPERATIONAL:
         return []
-    wrong: list[InvalidField] = []
-    if project != OPERATIONS:
-        wrong.append(
-            InvalidField(
-                "project",
-                f"must be {OPERATIONS} for {category}; only knowledge belongs to other projects",
-            )
-        )
-    if scope != PROJECT:
-        wrong.append(
-            InvalidField("scope", f"must be {PROJECT} for {category}; only knowledge may be global")
-        )
-    if topic_key is not None:
-        wrong.append(InvalidField("topic_key", f"is only for knowledge, not for {category}"))
-    if expires_at is not None:
-        wrong.append(
-            InvalidField("expires_at", f"is only for knowledge; {category} memories fade instead")
-        )
-    return wrong
+    rules = {
+        "project": (
+            project != OPERATIONS,
+            f"must be {OPERATIONS} for {category}; only knowledge belongs to other projects",
+        ),
+        "scope": (
+            scope != PROJECT,
+            f"must be {PROJECT} for {category}; only knowledge may be global",
+        ),
+        "topic_key": (topic_key is not None, f"is only for knowledge, not for {category}"),
+        "expires_at": (
+            expires_at is not None,
+            f"is only for knowledge; {category} memories fade instead",
+        ),
+    }
+    return [InvalidField(name, text) for name, (wrong, text) in rules.items() if wrong]
 
 
 def require_knowledge(category: Category) -> list[InvalidField]:
@@ -149,58 +179,6 @@ def require_knowledge(category: Category) -> list[InvalidField]:
             "category", f"must be one of {known}; {category} is only for observations of sessions"
         )
     ]
-
-
-def _clean_observation(
-    text: str, category: Category, redact: Redact, wrong: list[InvalidField]
-) -> str:
-    clean = one_line if category in OPERATIONAL else clean_lines
-    text = clean(redact(without_private(text)))
-    if not text:
-        wrong.append(InvalidField("observation", "must not be empty; state a fact"))
-    elif len(text) > MAX_OBSERVATION_CHARS:
-        wrong.append(
-            InvalidField("observation", f"is longer than {MAX_OBSERVATION_CHARS:,} characters")
-        )
-    return text
-
-
-def _clean_title(text: str, redact: Redact, wrong: list[InvalidField]) -> str:
-    title = one_line(redact(without_private(text)))
-    if len(title) > MAX_TITLE_CHARS:
-        wrong.append(InvalidField("title", f"is longer than {MAX_TITLE_CHARS} characters"))
-    return title
-
-
-def _clean_tags(
-    given: tuple[str, ...], redact: Redact, wrong: list[InvalidField]
-) -> tuple[str, ...]:
-    clean = (one_line(redact(without_private(tag))) for tag in given)
-    tags = tuple(dict.fromkeys(filter(None, clean)))
-    if len(tags) > MAX_TAGS:
-        wrong.append(InvalidField("tags", f"must have at most {MAX_TAGS} entries"))
-    elif any(len(tag) > MAX_TAG_CHARS for tag in tags):
-        wrong.append(
-            InvalidField("tags", f"must not have an entry longer than {MAX_TAG_CHARS} characters")
-        )
-    return tags
-
-
-def _clean_project(name: str, wrong: list[InvalidField]) -> str:
-    project = normalize_project(one_line(name))
-    if not project:
-        wrong.append(InvalidField("project", "is missing"))
-    elif len(project) > PROJECT_CHARS:
-        wrong.append(InvalidField("project", f"is longer than {PROJECT_CHARS} characters"))
-    return project
-
-
-def _clean_topic_key(text: str, redact: Redact, wrong: list[InvalidField]) -> str:
-    """Return a topic key normalized for comparison: lower case, no spaces."""
-    key = one_line(redact(without_private(text))).lower().replace(" ", "-")
-    if len(key) > MAX_KEY_CHARS:
-        wrong.append(InvalidField("topic_key", f"is longer than {MAX_KEY_CHARS} characters"))
-    return key
 
 
 def validate_service(name: str | None, wrong: list[InvalidField]) -> str | None:

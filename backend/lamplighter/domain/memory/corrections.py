@@ -41,12 +41,7 @@ _PATTERNS: Final = read_table(__package__, "corrections.txt")
 _FORMS: Final = {kind: re.compile(form) for kind, form in _PATTERNS if kind not in CATEGORIES}
 _RULES: Final = tuple(
     (tone, re.compile("|".join(pattern for kind, pattern in _PATTERNS if kind == tone), re.I))
-    for tone in (
-        CorrectionTone.REMEMBER,
-        CorrectionTone.DECISION,
-        CorrectionTone.PREFERENCE,
-        CorrectionTone.CORRECTION,
-    )
+    for tone in reversed(CorrectionTone)
 )
 
 
@@ -108,19 +103,6 @@ LEAST_CHARS: Final = 20
 ITEM_LEAST_WORDS: Final = 4
 TITLE_CHARS: Final = 60
 
-_HEADING: Final = re.compile(
-    r"^#{2,3}[ \t]+(?:aprendizajes(?:[ \t]+clave)?|key[ \t]+learnings?|learnings?)[ \t]*:?[ \t]*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_NEXT: Final = re.compile(r"^#{1,3} ", re.MULTILINE)
-_NUMBERED: Final = re.compile(r"^[ \t]*\d+[.)][ \t]+(\S.*)$", re.MULTILINE)
-_BULLET: Final = re.compile(r"^[ \t]*[-*+][ \t]+(\S.*)$", re.MULTILINE)
-_EMPHASIS: Final = (
-    re.compile(r"\*\*([^*\n]+)\*\*"),
-    re.compile(r"`([^`\n]+)`"),
-    re.compile(r"(?<!\w)\*(\S|\S[^*\n]*\S)\*(?!\w)"),
-)
-
 
 def extract_learnings(text: str) -> list[str]:
     """Return the items of the last non-empty section of learnings: numbered ones, else bullets.
@@ -128,15 +110,13 @@ def extract_learnings(text: str) -> list[str]:
     Items with fewer than 20 characters or four words are too short to be stored.
     """
     text = text.replace("\r\n", "\n")
-    for heading in reversed(list(_HEADING.finditer(text))):
+    for heading in reversed(list(_FORMS["learnings"].finditer(text))):
         rest = text[heading.end() :]
-        ends = _NEXT.search(rest)
+        ends = _FORMS["next_heading"].search(rest)
         section = rest[: ends.start()] if ends else rest
-        for form in (_NUMBERED, _BULLET):
-            found = [
-                each for each in map(_strip_markup, form.findall(section)) if _is_substantial(each)
-            ]
-            if found:
+        for form in ("numbered", "bullet"):
+            items = map(_strip_markup, _FORMS[form].findall(section))
+            if found := list(filter(_is_substantial, items)):
                 return found
     return []
 
@@ -150,8 +130,8 @@ def learning_title(learning: str) -> str:
 
 
 def _strip_markup(item: str) -> str:
-    for marks in _EMPHASIS:
-        item = marks.sub(r"\1", item)
+    for marks in ("bold", "code", "italic"):
+        item = _FORMS[marks].sub(r"\1", item)
     return " ".join(item.split())
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Final, NewType
 
 from lamplighter.domain.fields import Field, declared_fields
-from lamplighter.domain.text import content_hash
+from lamplighter.domain.text import content_hash, normalize_project
 
 MemoryId = NewType("MemoryId", int)
 
@@ -349,3 +349,22 @@ def _set_active(memory: Memory, *, active: bool, now: datetime) -> Memory:
         memory = replace(memory, expires_at=None, updated_at=now)  # its lifetime restarts
     reason = None if active else InactiveReason.OPERATOR
     return replace(memory, active=active, inactive_reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The memories of a project, by its normalized name, and the global ones of all projects.
+
+    The rule exists in two forms: for a row, and for a query. `columns` is any object with the
+    columns of a memory by name that compares like SQLAlchemy's columns.
+    """
+
+    project: str
+
+    def holds(self, memory: Memory) -> bool:
+        """Whether a memory is in this reach."""
+        return memory.scope == GLOBAL or normalize_project(memory.project) == self.project
+
+    def condition(self, columns: Any) -> Any:
+        """Return the SQL condition for the rows in this reach."""
+        return (columns.project == self.project) | (columns.scope == GLOBAL)

@@ -137,30 +137,22 @@ def validate_review_answer(
     answer: ReviewAnswer, kind: ReviewKind = ReviewKind.CONFLICT
 ) -> list[InvalidField]:
     """Return an error for each missing or unused field of an answer."""
-    wrong: list[InvalidField] = []
     paired = (Resolution.BOTH, Resolution.MERGE)
     if kind in OF_ONE_MEMORY and answer.resolution in paired:
         return [InvalidField("resolution", "needs two memories; this review is about one")]
     both, merge = (answer.resolution is each for each in (Resolution.BOTH, Resolution.MERGE))
     keeps = kind is not ReviewKind.RELATIONSHIP and answer.resolution is Resolution.KEEP_NEW
-    worded = merge or keeps
-    for name, value in (("old_scope", answer.old_scope), ("new_scope", answer.new_scope)):
-        if value and not both:
-            wrong.append(InvalidField(name, f"is only for {Resolution.BOTH}"))
-    if both and not (answer.old_scope or answer.new_scope):
-        wrong.append(
-            InvalidField(
-                "old_scope",
-                "is missing; send old_scope or new_scope to state when each memory is true",
-            )
-        )
-    if answer.observation and not worded:
-        wrong.append(
-            InvalidField("observation", f"is only for {Resolution.MERGE} and {Resolution.KEEP_NEW}")
-        )
-    if merge and not answer.observation:
-        wrong.append(InvalidField("observation", "is missing; send the merged text"))
-    return wrong
+    scoped = answer.old_scope or answer.new_scope
+    missing_scope = "is missing; send old_scope or new_scope to state when each memory is true"
+    worded = f"is only for {Resolution.MERGE} and {Resolution.KEEP_NEW}"
+    rules = (
+        ("old_scope", answer.old_scope and not both, f"is only for {Resolution.BOTH}"),
+        ("new_scope", answer.new_scope and not both, f"is only for {Resolution.BOTH}"),
+        ("old_scope", both and not scoped, missing_scope),
+        ("observation", answer.observation and not (merge or keeps), worded),
+        ("observation", merge and not answer.observation, "is missing; send the merged text"),
+    )
+    return [InvalidField(name, text) for name, broken, text in rules if broken]
 
 
 def resolve_review(

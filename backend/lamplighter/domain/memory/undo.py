@@ -55,7 +55,9 @@ def undo(memory: Memory, step: HistoryRecord, later: Sequence[HistoryRecord]) ->
             f"This step was already undone in version {by.version}. Undo that version instead."
         )
     if step.before is None:
-        return MemoryUndo(_next_version(memory, _deactivate(memory)))
+        reason = InactiveReason.OPERATOR
+        inactive = replace(memory, active=False, inactive_reason=reason)
+        return MemoryUndo(_next_version(memory, inactive if memory.active else memory))
     before, after = _parse_values(step.before), _parse_values(step.after)
     put, left = _undo_settings(memory, before, after)
     if put or not left:
@@ -141,10 +143,8 @@ def find_undo(step: HistoryRecord, later: Sequence[HistoryRecord]) -> HistoryRec
     if step.act_id is not None:
         # before the journal, an act on many memories was called a bulk
         reasons |= {act_undo_reason(step.act_id), f"undoes bulk {step.act_id}"}
-    for each in later:
-        if each.cause in UNDOING and each.id > step.id and _reason_head(each.reason) in reasons:
-            return each
-    return None
+    undoing = (each for each in later if each.cause in UNDOING and each.id > step.id)
+    return next((each for each in undoing if each.reason.partition(";")[0] in reasons), None)
 
 
 def step_to_undo(step: HistoryRecord, later: Sequence[HistoryRecord]) -> HistoryRecord | None:
@@ -165,21 +165,15 @@ def undo_obstacle(left: Sequence[str], later: Sequence[HistoryRecord]) -> str:
     if not left:
         return "Later changes already reverted this step."
     what = " and ".join(_FIELD_NAMES[name] for name in left)
-    changes = [each for each in later if _changed_fields(each) & set(left)]
+    changes = [
+        each
+        for each in later
+        if any(_differs(name, each.before or {}, each.after or {}) for name in left)
+    ]
     if not changes:
         return f"The {what} was changed again after this step."
     last = max(changes, key=lambda each: each.id)
     return f"The {what} was changed again after this step: {last.cause}, version {last.version}."
-
-
-def _reason_head(reason: str) -> str:
-    return reason.partition(";")[0]
-
-
-def _deactivate(memory: Memory) -> Memory:
-    if not memory.active:
-        return memory
-    return replace(memory, active=False, inactive_reason=InactiveReason.OPERATOR)
 
 
 def _undo_settings(memory: Memory, before: Values, after: Values) -> tuple[Values, tuple[str, ...]]:
@@ -257,10 +251,6 @@ def _next_version(before: Memory, after: Memory) -> Memory:
 
 def _differs(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     return name in before and name in after and before[name] != after[name]
-
-
-def _changed_fields(step: HistoryRecord) -> set[str]:
-    return {name for name in _FIELD_NAMES if _differs(name, step.before or {}, step.after or {})}
 
 
 def _parse_values(stored: Mapping[str, Any]) -> Values:

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
 
-from lamplighter.domain.graph.lexicon import TOOLS
+from lamplighter.domain.graph.mentions import TOOLS
 from lamplighter.domain.memory.memory import OPERATIONAL, Memory, is_unreviewed
 from lamplighter.domain.stemming import stem, stems
 

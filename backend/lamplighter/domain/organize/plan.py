@@ -286,7 +286,11 @@ def bundle_intents(plan: BundlePlan, *, act_id: int, run: int, now: datetime) ->
         intents += _fact_intents(planned, plan, made, run)
     why = replace(made, cause=COMPRESSED)
     intents += [MemoryChange(each, _set_aside(each), why) for each in plan.replaced]
-    intents += [MemoryChange(each, _as_semantic(each), why) for each in plan.semantic]
+    intents += [
+        # an owner's text fades as a semantic memory, and does not expire
+        MemoryChange(each, replace(each, kind=MemoryKind.SEMANTIC, version=each.version + 1), why)
+        for each in plan.semantic
+    ]
     why = replace(made, cause=SEARCHED)
     intents += [
         MemoryChange(each, replace(each, distilled=True, version=each.version + 1), why)
@@ -315,9 +319,10 @@ def duplicate_intents(
 
 def digest_candidate(digest: Digest, bundle: Bundle, run: int) -> Candidate:
     """Return the memory that a digest becomes."""
-    return _candidate(
-        bundle,
+    return extracted_candidate(
         run,
+        project=bundle.project,
+        scope=bundle.scope,
         category=digest.category,
         service=bundle.service,
         observation=digest.text,
@@ -366,9 +371,10 @@ def _fact_intents(
     if existing is not None and not planned.contradicts:
         link = MemoryLink(existing.id, episode.id, EXTRACTED_FROM, act_id=made.act_id)
         return [link, *_proposals(planned, existing, plan, run)]
-    candidate = _candidate(
-        plan.bundle,
+    candidate = extracted_candidate(
         run,
+        project=plan.bundle.project,
+        scope=plan.bundle.scope,
         category=fact.category,
         service=episode.service,
         observation=fact.text,
@@ -380,17 +386,15 @@ def _fact_intents(
         *_proposals(planned, None, plan, run),
     ]
     if existing is not None:
-        why = replace(made, reason=f"contradicts memory {existing.id}: {planned.contradicts}")
-        opening = ReviewOpening(
-            kind=ReviewKind.FACT,
-            before=existing,
-            after=existing,
-            new_id=NEW,
-            text=fact.text,
-            why=why,
-        )
-        intents.append(opening)
+        intents.append(fact_review(planned, existing, made))
     return intents
+
+
+def fact_review(planned: PlannedFact, existing: Memory, made: ChangeOrigin) -> ReviewOpening:
+    """Return the question whether a fact or the memory that it contradicts is true."""
+    why = replace(made, reason=f"contradicts memory {existing.id}: {planned.contradicts}")
+    text, kind = planned.fact.text, ReviewKind.FACT
+    return ReviewOpening(kind=kind, before=existing, after=existing, new_id=NEW, text=text, why=why)
 
 
 def _proposals(
@@ -405,7 +409,7 @@ def in_run(run: int) -> str:
     return f" in organizer run {run}"
 
 
-def _candidate(bundle: Bundle, run: int, **values: Any) -> Candidate:
+def extracted_candidate(run: int, where: str = "", **values: Any) -> Candidate:
     """Return an extracted candidate (0.6, unverified) of a run."""
     return Candidate(
         **values,
@@ -413,10 +417,8 @@ def _candidate(bundle: Bundle, run: int, **values: Any) -> Candidate:
         session_id=None,
         confidence=RAW_CONFIDENCE,
         source=Source.EXTRACTED,
-        source_ref=f"organizer:{run}",
+        source_ref=f"organizer:{run}{where}",
         trust=Trust.UNVERIFIED,
-        project=bundle.project,
-        scope=bundle.scope,
     )
 
 
@@ -429,11 +431,6 @@ def _set_aside(memory: Memory) -> Memory:
         distilled=True,
         version=memory.version + 1,
     )
-
-
-def _as_semantic(memory: Memory) -> Memory:
-    """Return an owner's text as a semantic memory: it fades, and does not expire."""
-    return replace(memory, kind=MemoryKind.SEMANTIC, version=memory.version + 1)
 
 
 def _content_words(text: str) -> set[str]:

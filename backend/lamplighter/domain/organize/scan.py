@@ -7,20 +7,21 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.graph.extract import TextContext
-from lamplighter.domain.memory.intents import NEW, ChangeOrigin, Intent, NewMemory, ReviewOpening
-from lamplighter.domain.memory.knowledge import RAW_CONFIDENCE
+from lamplighter.domain.memory.intents import ChangeOrigin, Intent, NewMemory
 from lamplighter.domain.memory.memory import (
     PROJECT,
     Candidate,
     InactiveReason,
     Memory,
-    Source,
-    Trust,
     new_memory,
 )
-from lamplighter.domain.memory.review import ReviewKind
 from lamplighter.domain.organize.facts import Fact, find_facts
-from lamplighter.domain.organize.plan import KnownFacts, PlannedFact
+from lamplighter.domain.organize.plan import (
+    KnownFacts,
+    PlannedFact,
+    extracted_candidate,
+    fact_review,
+)
 from lamplighter.domain.text import comparison_key, content_hash
 
 SCANNED_FOR: Final = timedelta(days=31)
@@ -88,13 +89,8 @@ def scan_intents(
         if each.existing is None:
             intents.append([NewMemory(candidate, made)])
             continue
-        held = each.existing
-        why = replace(made, reason=f"contradicts memory {held.id}: {each.contradicts}")
-        opening = ReviewOpening(
-            kind=ReviewKind.FACT, before=held, after=held, new_id=NEW, text=each.fact.text, why=why
-        )
         waiting = replace(candidate, inactive_reason=InactiveReason.REVIEW)
-        intents.append([NewMemory(waiting, made), opening])
+        intents.append([NewMemory(waiting, made), fact_review(each, each.existing, made)])
     return intents
 
 
@@ -108,16 +104,12 @@ def fact_candidate(scanned: ScannedText, fact: Fact, run: int) -> Candidate:
     where = f"{scanned.source} {scanned.ref}"
     if scanned.source == TRANSCRIPT:
         where = f"session {scanned.session}, {where}"
-    return Candidate(
+    return extracted_candidate(
+        run,
+        f", {where}",
         category=fact.category,
         service=scanned.service,
         observation=fact.text,
-        tier=0,
-        session_id=None,
-        confidence=RAW_CONFIDENCE,
-        source=Source.EXTRACTED,
-        source_ref=f"organizer:{run}, {where}",
-        trust=Trust.UNVERIFIED,
         project=scanned.project,
         scope=PROJECT,
     )

@@ -22,6 +22,7 @@ DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday
 UNITS: Final = {"hour": timedelta(hours=1), "day": DAY, "week": WEEK, "month": timedelta(days=30)}
 _MOST: Final = 9_999
 _YEARS: Final = range(1970, 9_999)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,36 +63,30 @@ def _read_day(match: re.Match[str], today: datetime, now: datetime) -> Span:
 
 
 def _read_last(match: re.Match[str], today: datetime, now: datetime) -> Span:
-    this, unit = match[1].lower() == "this", match[2].lower()
+    unit = match[2].lower()
     if unit == "week":
         start = today - timedelta(days=today.weekday())
-        return (start, start + WEEK) if this else (start - WEEK, start)
-    if unit == "month":
+        this, last = (start, start + WEEK), (start - WEEK, start)
+    elif unit == "month":
         start = today.replace(day=1)
-        return (
-            _month_span(start.year, start.month) if this else ((start - DAY).replace(day=1), start)
-        )
-    start = today.replace(month=1, day=1)
-    return (
-        (start, start.replace(year=start.year + 1))
-        if this
-        else (start.replace(year=start.year - 1), start)
-    )
+        this, last = _month_span(start.year, start.month), ((start - DAY).replace(day=1), start)
+    else:
+        this, last = _year_span(today.year), _year_span(today.year - 1)
+    return this if match[1].lower() == "this" else last
 
 
 def _read_ago(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
     """Read `3 days ago` as a period around that moment, as long as its unit."""
-    size = UNITS[match[2].lower()]
-    if int(match[1]) > _MOST or size * int(match[1]) > now - datetime(1970, 1, 1, tzinfo=UTC):
+    count, size = int(match[1]), UNITS[match[2].lower()]
+    if count > _MOST or size * count > now - _EPOCH:
         return None
-    at = now - size * int(match[1])
+    at = now - size * count
     return at - size / 2, at + size / 2
 
 
 def _read_duration(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
     size = UNITS[match[2].lower()] * int(match[1])
-    within = size <= now - datetime(1970, 1, 1, tzinfo=UTC)
-    return (now - size, now + DAY) if within else None
+    return (now - size, now + DAY) if size <= now - _EPOCH else None
 
 
 def _read_weekday(match: re.Match[str], today: datetime, now: datetime) -> Span:
@@ -100,10 +95,9 @@ def _read_weekday(match: re.Match[str], today: datetime, now: datetime) -> Span:
 
 
 def _read_named_month(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
-    month = MONTHS.index(match[1].lower()) + 1
-    if match[2]:
-        return _month_span(int(match[2]), month) if int(match[2]) in _YEARS else None
-    return _month_span(today.year - (month > today.month), month)
+    month = _month_number(match[1])
+    year = int(match[2] or today.year - (month > today.month))
+    return _month_span(year, month) if not match[2] or year in _YEARS else None
 
 
 def _read_date(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
@@ -112,25 +106,6 @@ def _read_date(match: re.Match[str], today: datetime, now: datetime) -> Span | N
         return start, start + DAY
     except (ValueError, OverflowError):
         return None
-
-
-def _read_year(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
-    year = int(match[1])
-    return (_month_span(year, 1)[0], _month_span(year, 12)[1]) if year in _YEARS else None
-
-
-def _read_month_of(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
-    return _month_span(int(match[2]), _month_number(match[1])) if int(match[2]) in _YEARS else None
-
-
-def _read_day_first(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
-    return _resolve_day(match[1], match[2], match[3], today)
-
-
-def _read_month_first(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
-    if match[1].islower():  # "may 5 of us" is not a date
-        return None
-    return _resolve_day(match[2], match[1], match[3], today)
 
 
 def _resolve_day(day: str, month: str, year: str | None, today: datetime) -> Span | None:
@@ -158,6 +133,10 @@ def leading_date(text: str) -> datetime | None:
     return found.start if found is not None and found.end - found.start == DAY else None
 
 
+def _year_span(year: int) -> Span:
+    return datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
+
+
 def _month_span(year: int, month: int) -> Span:
     start = datetime(year, month, 1, tzinfo=UTC)
     return start, datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
@@ -182,14 +161,20 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Read], ...]] = (
     (_compile_form("([0-9]{4})-([0-9]{2})-([0-9]{2})(?:T[0-9:.]+Z?)?"), _read_date),
     (
         _compile_form(rf"{_DAY_OF}(?: of)? {_MONTH}(?:[.,]*[ ]([0-9]{{4}}))?"),
-        _read_day_first,
+        lambda match, today, now: _resolve_day(match[1], match[2], match[3], today),
     ),
     (
         _compile_form(rf"{_MONTH}[.]? ([0-9]{{1,2}})(?:st|nd|rd|th)?(?:[, ]{{1,2}}([0-9]{{4}}))?"),
-        _read_month_first,
+        # "may 5 of us" is not a date
+        lambda match, today, now: (
+            None if match[1].islower() else _resolve_day(match[2], match[1], match[3], today)
+        ),
     ),
-    (_compile_form(rf"{_MONTH} ([0-9]{{4}})"), _read_month_of),
-    (_compile_form("(?:in|since|during) ([0-9]{4})"), _read_year),
+    (_compile_form(rf"{_MONTH} ([0-9]{{4}})"), _read_named_month),
+    (
+        _compile_form("(?:in|since|during) ([0-9]{4})"),
+        lambda match, today, now: _year_span(int(match[1])) if int(match[1]) in _YEARS else None,
+    ),
 )
 _LEAD: Final = 120
 _HAS_YEAR: Final = re.compile("[0-9]{4}")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from lamplighter.domain.memory.memory import Category, MemoryKind
 from lamplighter.domain.memory.metadata import as_searched
@@ -141,28 +141,17 @@ def _split_query(
             request = narrowed
             parts.filters.append(match[0])
         elif match["quoted"] is None:
-            _add_word(parts, match[0])
+            minus = match[0].startswith("-") and any(term_spans(match[0][1:2]))
+            (parts.without if minus else parts.texts).append(match[0][minus:])
         elif name:
             parts.texts.append(match[0])
+        elif minus:
+            parts.without.append(value)
         else:
-            _add_phrase(parts, value, minus=minus)
+            (parts.phrases if len(value.split()) > 1 else parts.exact).append(value)
     if not (parts.texts or parts.exact or parts.phrases) and parts.without:
         parts.texts, parts.without = parts.without, []
     return parts, request
-
-
-def _add_word(parts: _QueryParts, text: str) -> None:
-    minus = text.startswith("-") and any(term_spans(text[1:2]))
-    (parts.without if minus else parts.texts).append(text[1:] if minus else text)
-
-
-def _add_phrase(parts: _QueryParts, text: str, *, minus: bool) -> None:
-    if minus:
-        parts.without.append(text)
-    elif len(text.split()) > 1:
-        parts.phrases.append(text)
-    else:
-        parts.exact.append(text)
 
 
 def _find_keys(texts: Iterable[str]) -> tuple[str, ...]:
@@ -180,13 +169,19 @@ class _FilterContext:
     now: datetime
 
 
-def _filter_service(before: _FilterContext, value: str) -> SearchRequest | None:
-    held = before.request.service
-    if not value or (
-        held is not None and normalize_service_name(held) != normalize_service_name(value)
-    ):
-        return None
-    return replace(before.so_far, service=value)
+_Filter = Callable[[_FilterContext, str], SearchRequest | None]
+
+
+def _filter_name(name: str, normalize: Callable[[str], str]) -> _Filter:
+    """Return the filter for a service or a project; it must not differ from the request's."""
+
+    def narrow(before: _FilterContext, value: str) -> SearchRequest | None:
+        held = getattr(before.request, name)
+        other = held is not None and normalize(held) != normalize(value)
+        narrowed: dict[str, Any] = {name: value}
+        return replace(before.so_far, **narrowed) if value and not other else None
+
+    return narrow
 
 
 def _filter_category(before: _FilterContext, value: str) -> SearchRequest | None:
@@ -205,19 +200,12 @@ def _filter_kind(before: _FilterContext, value: str) -> SearchRequest | None:
     return replace(before.so_far, kind=MemoryKind(value.lower()))
 
 
-def _filter_project(before: _FilterContext, value: str) -> SearchRequest | None:
-    held = before.request.project
-    if not value or (held is not None and normalize_project(held) != normalize_project(value)):
-        return None
-    return replace(before.so_far, project=value)
-
-
 def _filter_tag(before: _FilterContext, value: str) -> SearchRequest | None:
     wanted = before.so_far
     return replace(wanted, tags=(*wanted.tags, value)) if value else None
 
 
-def _filter_of(name: str) -> Callable[[_FilterContext, str], SearchRequest | None] | None:
+def _filter_of(name: str) -> _Filter | None:
     """Return the function for a filter of this name; `meta.KEY` has one for each key."""
     key = name.lower().removeprefix("meta.")
     if key == name.lower():
@@ -247,9 +235,9 @@ def _filter_time(before: _FilterContext, value: str) -> SearchRequest | None:
     return replace(before.so_far, since=since if held is None else max(held, since))
 
 
-_FILTERS: Final[dict[str, Callable[[_FilterContext, str], SearchRequest | None]]] = {
-    "service": _filter_service,
-    "project": _filter_project,
+_FILTERS: Final[dict[str, _Filter]] = {
+    "service": _filter_name("service", normalize_service_name),
+    "project": _filter_name("project", normalize_project),
     "tag": _filter_tag,
     "type": _filter_category,
     "category": _filter_category,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import unified_diff
 from functools import lru_cache
+from itertools import groupby
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
@@ -137,7 +138,9 @@ class BlockPacker:
         ordered = _group_by_service(
             self._chosen, frozenset(map(normalize_service_name, self.focus))
         )
-        text = _render_header(len(ordered), self.total, self._body) + _render_body(ordered)
+        text = _render_header(len(ordered), self.total, self._body)
+        for service, some in groupby(ordered, key=lambda each: each.memory.service):
+            text += "".join((_render_heading(service), *(f"{each.line}\n" for each in some)))
         placed = [replace(each, position=position) for position, each in enumerate(ordered)]
         return MemoryBlock(text, estimate_tokens(text), (*placed, *self._left_out), self.total)
 
@@ -169,13 +172,8 @@ class ServiceLines:
     @property
     def most(self) -> int:
         """The maximum number of characters of these lines, with their heading."""
-        least = len(f"{BULLET}]  (confidence: 0.55)\n")
-        return (
-            len(_render_heading(self.service))
-            + self.chars
-            + self.count * least
-            + (self.doubtful * len(DOUBT))
-        )
+        around = self.count * len(f"{BULLET}]  (confidence: 0.55)\n") + self.doubtful * len(DOUBT)
+        return len(_render_heading(self.service)) + self.chars + around
 
 
 def required_budget(ahead: Sequence[ServiceLines], memory: Memory, total: int) -> int:
@@ -196,8 +194,8 @@ def render_bullet(memory: Memory) -> str:
 def _group_by_service(chosen: Sequence[Placement], focus: Collection[str]) -> list[Placement]:
     best: dict[str | None, float] = {}
     for each in chosen:
-        held = best.get(each.memory.service, 0.0)
-        best[each.memory.service] = max(held, each.memory.confidence)
+        service = each.memory.service
+        best[service] = max(best.get(service, 0.0), each.memory.confidence)
 
     def group(each: Placement) -> tuple[bool, bool, float, str]:
         service = each.memory.service
@@ -205,17 +203,6 @@ def _group_by_service(chosen: Sequence[Placement], focus: Collection[str]) -> li
         return not in_focus, service is None, -best[service], service or ""
 
     return sorted(chosen, key=group)  # stable sort: keeps the priority order within a group
-
-
-def _render_body(ordered: Sequence[Placement]) -> str:
-    lines: list[str] = []
-    service: str | None = ""
-    for each in ordered:
-        if each.memory.service != service:
-            service = each.memory.service
-            lines.append(_render_heading(service))
-        lines.append(f"{each.line}\n")
-    return "".join(lines)
 
 
 def _render_heading(service: str | None) -> str:
@@ -256,9 +243,18 @@ class BlockDifference:
 def compare_blocks(before: str, after: str, *, against: str) -> BlockDifference:
     """Compare two memory blocks; lines that only moved appear in the text alone."""
     old, new = before.splitlines(), after.splitlines()
-    added, removed = _bullets(_extra_lines(new, old)), _bullets(_extra_lines(old, new))
+    come, gone = _extra_lines(new, old), _extra_lines(old, new)
+    if len(old) + len(new) > MOST_LINES:
+        lines = [*(f"-{line}" for line in gone), *(f"+{line}" for line in come)]
+    else:
+        name = f"session {against}" if against.isdecimal() else against
+        other = "after" if against == "before" else "what if"
+        lines = list(unified_diff(old, new, name, other, lineterm=""))
     return BlockDifference(
-        against=against, added=added, removed=removed, text=_unified_diff(old, new, against)
+        against=against,
+        added=tuple(line for line in come if line.startswith(BULLET)),
+        removed=tuple(line for line in gone if line.startswith(BULLET)),
+        text="".join(f"{line}\n" for line in lines),
     )
 
 
@@ -278,21 +274,6 @@ def _extra_lines(lines: Sequence[str], others: Sequence[str]) -> list[str]:
         else:
             extra.append(line)
     return extra
-
-
-def _bullets(lines: Sequence[str]) -> tuple[str, ...]:
-    return tuple(line for line in lines if line.startswith(BULLET))
-
-
-def _unified_diff(old: Sequence[str], new: Sequence[str], against: str) -> str:
-    if len(old) + len(new) > MOST_LINES:
-        gone, come = _extra_lines(old, new), _extra_lines(new, old)
-        lines = [*(f"-{line}" for line in gone), *(f"+{line}" for line in come)]
-    else:
-        name = f"session {against}" if against.isdecimal() else against
-        other = "after" if against == "before" else "what if"
-        lines = list(unified_diff(old, new, name, other, lineterm=""))
-    return "".join(f"{line}\n" for line in lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,17 +323,11 @@ def build_env_context(
 def _service_line(service: Service, used: CooldownUsage, now: datetime) -> str:
     checks = ", ".join(f"{check.name} ({check.target})" for check in service.checks) or "no checks"
     after = f"; depends on {', '.join(service.depends_on)}" if service.depends_on else ""
-    actions = _actions(service, used.get(service.name, ()), now)
-    return f"  - {service.name}: {one_line(checks)}{after}; actions: {actions}"
-
-
-def _actions(service: Service, used: Sequence[CooldownStatus], now: datetime) -> str:
-    if not service.actions:
-        return "none declared"
     kinds = {action.kind for action in service.actions}
     names = ", ".join(_action_name(service, action) for action in service.actions)
-    slots = [describe_slots(each, now=now) for each in used if each.action in kinds]
-    return "; ".join([names, *slots])
+    limits = (each for each in used.get(service.name, ()) if each.action in kinds)
+    actions = "; ".join([names or "none declared", *(describe_slots(x, now=now) for x in limits)])
+    return f"  - {service.name}: {one_line(checks)}{after}; actions: {actions}"
 
 
 def _action_name(service: Service, action: Action) -> str:

@@ -36,20 +36,16 @@ def explain_failure(end: EngineFailure) -> str:
     if end.status is None and "not logged in" in said:
         return _REASONS["key:missing"]
     named = next((_REASONS[kind] for kind in end.kinds if kind in _REASONS), None)
-    sentence = named or _status_reason(end.status)
-    return _fill(sentence, end) if sentence else ""
+    if end.status is None or named:
+        return _fill(named, end) if named else ""
+    general = _REASONS["status:5xx" if end.status >= SERVER_FAILS else "status:other"]
+    sentence = _REASONS.get(f"status:{end.status}", general)
+    return _fill(sentence.replace("{status}", str(end.status)), end)
 
 
 def is_cut_off(words: str) -> bool:
     """Whether a message of the engine asks a model to continue a truncated answer."""
     return TOKEN_LIMIT in words.lower()
-
-
-def _status_reason(status: int | None) -> str | None:
-    if status is None:
-        return None
-    general = _REASONS["status:5xx" if status >= SERVER_FAILS else "status:other"]
-    return _REASONS.get(f"status:{status}", general).replace("{status}", str(status))
 
 
 def _fill(sentence: str, end: EngineFailure) -> str:

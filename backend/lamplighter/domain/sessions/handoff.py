@@ -9,8 +9,7 @@ from typing import Final, Protocol
 from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.event import Event
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Session, Status
+from lamplighter.domain.sessions.session import CheckResult, Session, Status
 from lamplighter.domain.text import join_names
 
 REASON_CHARS: Final = 1_000
@@ -122,21 +121,19 @@ def next_step(
     person_escalations = [each for each in escalations if each.state is EscalationState.PERSON]
     if status is not Status.COMPLETED:
         return ChainStep(status, reason, EscalationState.DROPPED if waiting else None)
-    following = session.next_tier
+    for_person = "Needs a person: {}."
     if not waiting:
-        return ChainStep(
-            status, _person_reason(person_escalations) if person_escalations else reason
-        )
-    names = join_names(each.service for each in waiting)
+        left = join_names(each.service for each in person_escalations)
+        return ChainStep(status, for_person.format(left) if left else reason)
+    following, names = session.next_tier, join_names(each.service for each in waiting)
     last = following > min(max_tier, MAX_TIER)
     if session.dry_run:
         target = "a person" if last else f"tier {following}"
         words = f"Dry run: {names} would be escalated to {target}."
         return ChainStep(status, words, EscalationState.DRY)
     if last:
-        return ChainStep(
-            status, _person_reason([*person_escalations, *waiting]), EscalationState.PERSON
-        )
+        every = join_names(each.service for each in (*person_escalations, *waiting))
+        return ChainStep(status, for_person.format(every), EscalationState.PERSON)
     return ChainStep(
         Status.ESCALATED, f"Escalated {names} to tier {following}.", EscalationState.ACCEPTED
     )
@@ -151,7 +148,3 @@ def is_new_failure(earlier: Iterable[CheckedResult], start: datetime) -> bool:
     later = [ok for ok, at in results if at > start]
     before = [ok for ok, at in results if at <= start][:1]
     return len(later) + len(before) > 1 and all([*later, *before])
-
-
-def _person_reason(escalations: Sequence[Escalation]) -> str:
-    return f"Needs a person: {join_names(each.service for each in escalations)}."

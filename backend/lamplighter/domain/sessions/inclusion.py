@@ -126,29 +126,21 @@ class InclusionProbe:
         """Whether the stored memory is a candidate for prompts without changes."""
         return self.required == NO_EDIT
 
-    def before(self, packing: BlockPacker, other: Memory) -> None:
-        """Test every position that the memory could have before the next one is offered."""
-        while self._levels and _precedes(self._levels[-1], other):
-            self._test(packing, self._levels.pop())
-        if self.fits is None and (other.id == self.memory.id or _precedes(self.memory, other)):
-            self._place(packing)
+    def test(self, packing: BlockPacker, other: Memory | None = None) -> None:
+        """Test the positions that the memory could have before `other` is offered; None: the rest.
 
-    def behind(self, packing: BlockPacker) -> None:
-        """Test the positions after all offered memories."""
-        while self._levels:
-            self._test(packing, self._levels.pop())
-        if self.fits is None:
-            self._place(packing)
-
-    def _place(self, packing: BlockPacker) -> None:
-        self.fits = packing.fits(self.memory)
-        self.why = "" if self.fits else packing.why_out
-
-    def _test(self, packing: BlockPacker, level: Memory) -> None:
-        if packing.fits(level):
-            self.confidence = level.confidence
-        else:
-            self._levels.clear()
+        The next memory is offered after the test.
+        """
+        while self._levels and (other is None or _precedes(self._levels[-1], other)):
+            level = self._levels.pop()
+            if packing.fits(level):
+                self.confidence = level.confidence
+            else:
+                self._levels.clear()
+        here = other is None or other.id == self.memory.id or _precedes(self.memory, other)
+        if self.fits is None and here:
+            self.fits = packing.fits(self.memory)
+            self.why = "" if self.fits else packing.why_out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,8 +223,7 @@ def _requirement(memory: Memory, now: datetime) -> Edit:
 
 def _precedes(one: Memory, other: Memory) -> bool:
     """Whether a memory has priority over another: higher confidence first, then the newer one."""
-    return (-one.confidence, -one.updated_at.timestamp(), one.id) < (
-        -other.confidence,
-        -other.updated_at.timestamp(),
-        other.id,
+    first, second = (
+        (-each.confidence, -each.updated_at.timestamp(), each.id) for each in (one, other)
     )
+    return first < second

@@ -7,23 +7,16 @@ cross a line end and read the next line as an observation.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
 from operator import itemgetter
-from typing import Final
+from typing import Annotated, Final
 
+from lamplighter.domain.fields import Field
 from lamplighter.domain.memory.memory import OPERATIONAL
 from lamplighter.domain.text import MARKER_START, shorten
-
-MEMORY: Final = re.compile(
-    r"\[MEMORY:(timing|dependency|behavior|remediation|maintenance)(?::([a-zA-Z0-9_-]+))?\]\s*(.+)"
-)
-EVENT: Final = re.compile(r"\[EVENT:([a-zA-Z0-9_-]+)(?::([a-zA-Z0-9_-]+))?\]\s*(.+)")
-COOLDOWN: Final = re.compile(
-    r"\[COOLDOWN:(restart|redeployment):([a-zA-Z0-9_-]+)\]\s*(success|failure)\s*[—–-]\s*(.+)"
-)
-ESCALATE: Final = re.compile(r"\[ESCALATE:([a-zA-Z0-9_-]+)\]\s*(.+)")
 
 _FENCE: Final = re.compile(
     r"^\s*(?:[-*+]\s+|\d{1,9}[.)]\s+|>\s*)*(`{3,}(?=[^`]*$)|~{3,})\s*(.*)$", re.DOTALL
@@ -59,6 +52,19 @@ class MarkerReading(StrEnum):
 IN_CODE: Final = "in code"
 QUOTED: Final = "quoted"
 
+_NAME: Final = "[a-zA-Z0-9_-]+"
+_FORMS: Final = {
+    MarkerKind(what): re.compile(rf"\[{what.upper()}{form}(?P<body>.+)")
+    for what, form in {
+        "memory": rf":(?P<category>{'|'.join(OPERATIONAL)})(?::(?P<service>{_NAME}))?\]\s*",
+        "event": rf":(?P<category>{_NAME})(?::(?P<service>{_NAME}))?\]\s*",
+        "cooldown": rf":(?P<category>restart|redeployment):(?P<service>{_NAME})\]"
+        r"\s*(?P<outcome>success|failure)\s*[—–-]\s*",
+        "escalate": rf":(?P<service>{_NAME})\]\s*",
+    }.items()
+}
+MEMORY: Final = _FORMS[MarkerKind.MEMORY]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
@@ -80,6 +86,32 @@ class Marker:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkerResult:
+    """One processed marker.
+
+    `offset` is the byte at which its line begins in the session's file, `item` the index of the
+    entry in that line, `line` the line within the entry.
+    """
+
+    id: int
+    session_id: int
+    offset: int
+    item: Annotated[int, Field(json="index")]
+    line: int
+    what: MarkerKind
+    state: MarkerReading
+    outcome: str
+    reason: str
+    text: str
+    service: str | None
+    category: str | None
+    memory_id: int | None
+    event_id: int | None
+    created_at: datetime
+    version: int = 1
+
+
 def ends_in_marker(text: str) -> bool:
     """Whether a text ends in a line with a marker, which is incomplete in a truncated text."""
     return MARKER_START.search(text.rpartition("\n")[2]) is not None
@@ -90,7 +122,8 @@ def read_markers(text: str) -> Iterator[Marker]:
     fence = ""
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text)):
         mark = _FENCE.match(line)
-        toggles = mark is not None and _toggles(fence, mark[1], mark[2])
+        closes = mark is not None and mark[1].startswith(fence) and not mark[2]
+        toggles = mark is not None and (not fence or closes)
         if "[" in line:
             yield from _read_line(number, line, fenced=bool(fence) or toggles)
         if mark is not None and toggles:
@@ -101,10 +134,6 @@ def reread_marker(text: str) -> Marker | None:
     """Read the text of a single marker, ignoring that it was in code or quoted."""
     found = next(_read_line(0, text.strip().strip("`"), fenced=False), None)
     return found if found and found.reading is MarkerReading.TAKEN else None
-
-
-def _toggles(fence: str, mark: str, behind: str) -> bool:
-    return not fence or (mark[0] == fence[0] and len(mark) >= len(fence) and not behind)
 
 
 def _read_line(number: int, line: str, *, fenced: bool) -> Iterator[Marker]:
@@ -119,12 +148,11 @@ def _read_line(number: int, line: str, *, fenced: bool) -> Iterator[Marker]:
     for at, following in pairwise([*starts, len(line)]):
         before = line[max(0, at - _OPENED_CHARS) : at]
         if (end := in_code[at]) is not None:
-            yield _ignored_marker(
-                number, line[at : min(end, following)].strip().strip("`"), IN_CODE
-            )
+            segment = line[at : min(end, following)].strip().strip("`")
+            yield _build_marker(number, segment, IN_CODE)
         elif (end := quoted[at]) is not None:
             segment = _trim_emphasis(line[at : min(end, following)], before=before)
-            yield _ignored_marker(number, segment, QUOTED)
+            yield _build_marker(number, segment, QUOTED)
         else:
             segment = line[at : boundaries[bisect_right(boundaries, at)]]
             yield _build_marker(number, _trim_emphasis(segment, before=before))
@@ -181,59 +209,26 @@ def _trim_emphasis(segment: str, *, before: str) -> str:
     opened = _OPENED.search(before)
     if opened is None:
         return segment
+    emphasis = opened[1]
     tag, bracket, text = segment.partition("]")
-    text = (
-        text.removeprefix(opened[1])
-        if text.startswith(opened[1])
-        else _close_emphasis(text, opened[1])
-    )
-    return tag + bracket + text
-
-
-def _close_emphasis(text: str, emphasis: str) -> str:
+    if text.startswith(emphasis):
+        return tag + bracket + text.removeprefix(emphasis)
     bare = text.removesuffix(emphasis)
-    return text if bare.endswith(emphasis[0]) else bare.rstrip()
+    return tag + bracket + (text if bare.endswith(emphasis[0]) else bare.rstrip())
 
 
-def _ignored_marker(number: int, text: str, reason: str) -> Marker:
-    return replace(_build_marker(number, text), reading=MarkerReading.IGNORED, reason=reason)
-
-
-def _build_marker(number: int, text: str) -> Marker:
+def _build_marker(number: int, text: str, ignored: str = "") -> Marker:
     start = MARKER_START.match(text)
     what = MarkerKind(start[1].lower()) if start else MarkerKind.MEMORY
-    category, service, outcome, body = _marker_parts(what, text)
-    if not body:
-        return Marker(
-            what=what,
-            reading=MarkerReading.REFUSED,
-            line=number,
-            text=text,
-            reason=_invalid_reason(what, text),
-        )
-    return Marker(
-        what=what,
-        reading=MarkerReading.TAKEN,
-        line=number,
-        text=text,
-        category=category,
-        service=service,
-        outcome=outcome,
-        body=body,
-    )
-
-
-def _marker_parts(what: MarkerKind, text: str) -> tuple[str | None, str | None, str | None, str]:
-    match what:
-        case MarkerKind.MEMORY if match := MEMORY.match(text):
-            return match[1], match[2], None, match[3].strip()
-        case MarkerKind.EVENT if match := EVENT.match(text):
-            return match[1], match[2], None, match[3].strip()
-        case MarkerKind.COOLDOWN if match := COOLDOWN.match(text):
-            return match[1], match[2], match[3], match[4].strip()
-        case MarkerKind.ESCALATE if match := ESCALATE.match(text):
-            return None, match[1], None, match[2].strip()
-    return None, None, None, ""
+    match = _FORMS[what].match(text)
+    body = match["body"].strip() if match else ""
+    reading, reason = MarkerReading.TAKEN, ""
+    if ignored:
+        reading, reason = MarkerReading.IGNORED, ignored
+    elif not body:
+        reading, reason = MarkerReading.REFUSED, _invalid_reason(what, text)
+    parts = {**match.groupdict(), "body": body} if match and body else {}
+    return Marker(what=what, reading=reading, line=number, text=text, reason=reason, **parts)
 
 
 def _invalid_reason(what: MarkerKind, text: str) -> str:
@@ -245,7 +240,7 @@ def _invalid_reason(what: MarkerKind, text: str) -> str:
         word = shorten(parts[0], _NAMED_CHARS)
         return f"unknown category {word!r}; it is one of {', '.join(OPERATIONAL)}"
     name = parts[-1] if what is MarkerKind.ESCALATE or len(parts) > 1 else ""
-    if name and not re.fullmatch(r"[a-zA-Z0-9_-]+", name):
+    if name and not re.fullmatch(_NAME, name):
         word = shorten(name, _NAMED_CHARS)
         return f"{word!r} is not a service name: letters, digits, - and _ only"
     if not text.partition("]")[2].strip():

@@ -62,6 +62,14 @@ class RequestState(StrEnum):
     CANCELLED = "cancelled"
 
 
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The identity of a home directory, and its location (`host` is "machine:directory")."""
+
+    id: str
+    host: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPlan:
     """The task of a session: `services` None means all of them.
@@ -226,3 +234,26 @@ class ProfileLimits:
     decision_age: timedelta = timedelta(days=7)
     budget: int = PROFILE_BUDGET
     index_bytes: int = INDEX_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """The result of one check in one round; `latency_ms` is of the last attempt.
+
+    `warned` if the check passed with a warning: slow, after a retry, near a threshold. `answered`
+    is whether the service answered at all; None if the check cannot tell.
+    """
+
+    service: str
+    name: Annotated[str, Field(json="check")]
+    kind: str
+    ok: bool
+    warned: bool = False
+    status: int | None = None
+    latency_ms: float | None = None
+    attempts: int = 1
+    flapped: bool = False
+    detail: str = ""
+    at: datetime | None = None
+    session_id: Annotated[int | None, Field(public=False)] = None
+    answered: Annotated[bool | None, Field(public=False, stored=False)] = None

@@ -129,22 +129,22 @@ def _is_visible(char: str) -> bool:
 
 def _split(line: str) -> list[str]:
     """Return the words of a line, without quotes and backslashes."""
-    words: list[str] = []
+    argv: list[str] = []
     at = start = 0
     while at < len(line):
         if line[at] == " ":
             start = at = at + 1
             continue
         if at == start:
-            words.append("")
+            argv.append("")
         piece = _PIECE.match(line, at)
         if problem := _syntax_problem(line, at, first=at == start, closed=piece is not None):
             raise _ShellSyntax(problem)
         assert piece is not None
         text = piece[piece.lastgroup or 0]
-        words[-1] += _ESCAPED.sub(r"\1", text) if piece.lastgroup == "double" else text
+        argv[-1] += _ESCAPED.sub(r"\1", text) if piece.lastgroup == "double" else text
         at = piece.end()
-    return words
+    return argv
 
 
 def _syntax_problem(line: str, at: int, *, first: bool, closed: bool) -> str:

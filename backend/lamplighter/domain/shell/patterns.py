@@ -60,13 +60,13 @@ def normalize_command(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(argv)
 
 
-def _without_sudo(words: list[str]) -> list[str]:
-    if words[0] != "sudo" or len(words) == 1:
-        return words
-    rest = words[1:]
+def _without_sudo(argv: list[str]) -> list[str]:
+    if argv[0] != "sudo" or len(argv) == 1:
+        return argv
+    rest = argv[1:]
     while rest[0] in ("-n", "--non-interactive", "--") and len(rest) > 1:
         rest = rest[1:]
-    return words if rest[0].startswith("-") else rest
+    return argv if rest[0].startswith("-") else rest
 
 
 def contains_words(words: Sequence[str], expected: Sequence[str]) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.graph.entity import EvidenceSource
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import Reach
 from lamplighter.domain.search.graph import (
     MEMORY,
     SESSION,

@@ -6,8 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.knowledge import KnowledgeStats
-from lamplighter.domain.memory.memory import Category, Memory, MemoryKind, Trust
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import Category, Memory, MemoryKind, Reach, Trust
 from lamplighter.domain.sessions.session import Trigger
 from lamplighter.repository.memory.knowledge import ACTIVE_KNOWLEDGE
 from lamplighter.repository.memory.listing import lasts

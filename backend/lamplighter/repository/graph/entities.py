@@ -16,7 +16,7 @@ from lamplighter.domain.graph.entity import (
     NamedEntity,
 )
 from lamplighter.domain.graph.names import fold_name
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import Reach
 from lamplighter.repository.graph import rows
 from lamplighter.repository.graph.rows import entity_of
 from lamplighter.repository.store.database import Database

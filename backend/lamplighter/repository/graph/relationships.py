@@ -8,7 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.graph.entity import EvidenceSource, Relationship, RelationshipKind
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import Reach
 from lamplighter.repository.graph import rows
 from lamplighter.repository.graph.entities import Place, is_current, within
 from lamplighter.repository.store.database import Database

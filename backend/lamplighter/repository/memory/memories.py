@@ -153,7 +153,7 @@ def visible_to(project: str | None, columns: Any) -> list[sa.ColumnElement[bool]
     """Return the conditions for memories that a project finds (`usecases.access.project_wall`)."""
     if project is None:
         return []
-    from lamplighter.domain.memory.reach import Reach
+    from lamplighter.domain.memory.memory import Reach
 
     kept = columns.inactive_reason.is_distinct_from(InactiveReason.DELETED.value)
     return [Reach(project).condition(columns), kept]

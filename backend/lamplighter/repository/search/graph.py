@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import Memory, Reach
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import links, memories
 from lamplighter.repository.store.unreadable import fetch_memories

@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Status, Trigger
+from lamplighter.domain.sessions.session import CheckResult, Status, Trigger
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InTextList, Json, JsonRows, stamp
 from lamplighter.repository.store.statements import (

@@ -7,8 +7,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
-from lamplighter.domain.sessions.marker_results import MarkerResult
-from lamplighter.domain.sessions.markers import MarkerReading
+from lamplighter.domain.sessions.markers import MarkerReading, MarkerResult
 from lamplighter.formats import serialize
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import Database

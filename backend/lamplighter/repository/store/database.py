@@ -33,7 +33,7 @@ from lamplighter.repository.store.statements import Row, StatementResult, value_
 
 if TYPE_CHECKING:
     from lamplighter.domain.services.notice import NoticePolicy
-    from lamplighter.domain.sessions.home import Home
+    from lamplighter.domain.sessions.session import Home
     from lamplighter.repository.store.statements import Fetch, Statement
 
 CHANNEL: Final = "lamplighter_changes"

@@ -86,7 +86,7 @@ _ENTITIES: Final = {
     "incidents": "services.incident.Incident",
     "learned_facts": "learning.facts.LearnedFact",
     "logins": "access.access.Login",
-    "markers": "sessions.marker_results.MarkerResult",
+    "markers": "sessions.markers.MarkerResult",
     "memories": "memory.memory.Memory",
     "memory_checks": "verify.attached.MemoryCheck",
     "notebook_texts": "search.search.NotebookText",

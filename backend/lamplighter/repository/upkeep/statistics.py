@@ -10,8 +10,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.health.figures import MemoryMeasurement
-from lamplighter.domain.memory.memory import InactiveReason, Memory, MemoryId
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import InactiveReason, Memory, MemoryId, Reach
 from lamplighter.domain.memory.review import ReviewState
 from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES
 from lamplighter.domain.services.event import Level

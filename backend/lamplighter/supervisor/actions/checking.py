@@ -9,8 +9,7 @@ from lamplighter.domain.actions import evidence
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.services.check import longest_seconds
 from lamplighter.domain.services.service import Service
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.sessions.session import CheckResult, Session
 from lamplighter.domain.sessions.transcript import ToolResult
 from lamplighter.engines import EngineInput, stream
 from lamplighter.engines.bounded import run_bounded

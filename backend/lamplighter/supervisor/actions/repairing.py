@@ -10,8 +10,7 @@ from lamplighter.domain.actions import repairs
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.service import Action, ApprovalPolicy, Service
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Session, Trigger
+from lamplighter.domain.sessions.session import CheckResult, Session, Trigger
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import writing
 from lamplighter.repository.services import checks, cooldowns, series

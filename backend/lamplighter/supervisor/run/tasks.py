@@ -7,8 +7,7 @@ from typing import Final
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.services.service import Service, Services, normalize_service_name
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Session, Trigger
+from lamplighter.domain.sessions.session import CheckResult, Session, Trigger
 from lamplighter.engines import EngineInput
 from lamplighter.repository import Database, reading
 from lamplighter.repository.services import checks, cooldowns, findings, incidents, series

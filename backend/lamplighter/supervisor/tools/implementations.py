@@ -18,7 +18,7 @@ from lamplighter.domain.services.service import (
     is_same_service,
     normalize_service_name,
 )
-from lamplighter.domain.sessions.marker_results import CheckResult
+from lamplighter.domain.sessions.session import CheckResult
 from lamplighter.domain.text import escape_markers, format_time, one_line, shorten
 from lamplighter.formats import serialize
 from lamplighter.formats.tools.table import (

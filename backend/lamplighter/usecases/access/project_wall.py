@@ -2,8 +2,7 @@
 
 from lamplighter.domain.clients.speaker import ClientIdentity
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.memory.memory import OPERATIONAL, InactiveReason, Memory, MemoryId
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import OPERATIONAL, InactiveReason, Memory, MemoryId, Reach
 from lamplighter.domain.search.search import NotebookText
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database

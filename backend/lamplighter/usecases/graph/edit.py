@@ -17,8 +17,7 @@ from lamplighter.domain.graph.entity import (
     admit_name,
     admit_properties,
 )
-from lamplighter.domain.memory.memory import GLOBAL, PROJECT, clamp
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import GLOBAL, PROJECT, Reach, clamp
 from lamplighter.domain.text import normalize_project
 from lamplighter.repository import Database
 from lamplighter.repository.graph import entities, relationships, rows

@@ -15,8 +15,7 @@ from lamplighter.domain.graph.entity import (
 )
 from lamplighter.domain.graph.names import fold_name
 from lamplighter.domain.graph.question import decision_score, question_names
-from lamplighter.domain.memory.memory import OPERATIONS, Memory, MemoryId
-from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.memory.memory import OPERATIONS, Memory, MemoryId, Reach
 from lamplighter.domain.services.service import Services, normalize_service_name
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading

@@ -6,8 +6,7 @@ from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Invalid, require
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions import markers
-from lamplighter.domain.sessions.marker_results import MarkerResult
-from lamplighter.domain.sessions.markers import MarkerReading
+from lamplighter.domain.sessions.markers import MarkerReading, MarkerResult
 from lamplighter.domain.text import shorten
 from lamplighter.repository import writing
 from lamplighter.repository.sessions import marker_results, sessions

@@ -11,8 +11,8 @@ from lamplighter.domain.memory.memory import MAX_OBSERVATION_CHARS, Candidate
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import GENERAL, ActionKind
 from lamplighter.domain.sessions.handoff import Finding
-from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.markers import Marker, MarkerKind, MarkerReading
+from lamplighter.domain.sessions.session import CheckResult
 from lamplighter.domain.sessions.transcript import (
     AnswerCut,
     EngineStarted,

@@ -11,9 +11,8 @@ from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.memory.memory import Memory, Reach
 from lamplighter.domain.memory.metadata import metadata_pairs
-from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.search import ranking
 from lamplighter.domain.search.query import ParsedQuery, parse_query
 from lamplighter.domain.search.ranking import (

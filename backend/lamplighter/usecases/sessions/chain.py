@@ -22,8 +22,7 @@ from lamplighter.domain.services.service import (
 )
 from lamplighter.domain.sessions import handoff as rules
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState, Finding, Handoff
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Session, SessionPlan, Status, Trigger
+from lamplighter.domain.sessions.session import CheckResult, Session, SessionPlan, Status, Trigger
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks, cooldowns, events, findings, notices, series

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 from lamplighter.domain.actions.approval import ApprovalState
 from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.services.service import normalize_service_name
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.sessions.session import CheckResult, Session
 from lamplighter.repository import Database
 from lamplighter.repository.services import checks
 from lamplighter.repository.sessions import approvals, sessions

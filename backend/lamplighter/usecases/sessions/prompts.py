@@ -186,10 +186,10 @@ async def _offer(
                 return  # no further memory would be included or listed
             memory = memories.placed(row, selection.at)
             if prospect is not None:
-                prospect.before(packing, memory)
+                prospect.test(packing, memory)
             packing.offer(memory)
         position, selection = page.position, replace(selection, longest=packing.room)
         if position is None:
             break
     if prospect is not None:
-        prospect.behind(packing)
+        prospect.test(packing)

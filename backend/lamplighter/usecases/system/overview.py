@@ -18,8 +18,7 @@ from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.series import CheckSeries, PointState
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.handoff import Escalation
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import OutcomeState, Session
+from lamplighter.domain.sessions.session import CheckResult, OutcomeState, Session
 from lamplighter.repository import Database
 from lamplighter.repository.memory import facets, reviews
 from lamplighter.repository.services import checks, cooldowns, incidents, pauses, series

@@ -15,7 +15,7 @@ from lamplighter.domain.memory.decay import apply_decay, decay_changes
 from lamplighter.domain.memory.intents import ChangeOrigin, Intent, MemoryChange, ReviewOpening
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Resolution, ReviewKind
-from lamplighter.domain.sessions.marker_results import CheckResult
+from lamplighter.domain.sessions.session import CheckResult
 from lamplighter.domain.verify.claims import ClaimKind, TextClaim, TextPart, clauses
 from lamplighter.domain.verify.verdict import (
     VERIFIED,

@@ -201,7 +201,7 @@ def restore(number: int, *, as_json: bool) -> None:
 @JSON
 def trash(q: str, limit: int, *, as_json: bool) -> None:
     """List deleted memories."""
-    page = read("memories.list_trash", q=q, limit=limit)
+    page = read("trash.list_trash", q=q, limit=limit)
     rows = [each["memory"] for each in page["items"] if each["memory"] is not None]
     print_answer(page, _table(rows), as_json=as_json)
     if not as_json:
@@ -236,7 +236,7 @@ def _details(row: dict[str, Any]) -> Iterator[str]:
 @JSON
 def history(number: int, *, as_json: bool) -> None:
     """Show who changed a memory, when and why, newest first."""
-    found = read("memories.list_changes", memory_id=number)
+    found = read("history.list_changes", memory_id=number)
     print_answer(found, chain(*map(_step, found["items"])), as_json=as_json)
 
 

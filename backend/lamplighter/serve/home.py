@@ -53,6 +53,20 @@ async def running(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
             await task
 
 
+@asynccontextmanager
+async def repeating(step: Callable[[], Awaitable[float]], *, start: float) -> AsyncIterator[None]:
+    """Repeat a step in the background during this context; it returns the pause after it."""
+
+    async def repeat() -> None:
+        await asyncio.sleep(start)
+        while True:
+            rest = await step()
+            await asyncio.sleep(rest)
+
+    async with running(repeat()):
+        yield
+
+
 def prepare(settings: Settings, *, patience: float = COMMAND_WAIT_SECONDS) -> None:
     """Make the home and bring its database to the newest revision; raises Unavailable.
 
@@ -127,20 +141,13 @@ def engines(settings: Settings) -> "tuple[Engine, ...]":
     from lamplighter.engines.messages.request import AnswerLimits
     from lamplighter.engines.probe import ProbeEngine
 
+    limits = settings.output_tokens, settings.answer_timeout, settings.thinking_tokens
     return (
         ProbeEngine(),
         ExecEngine(settings.exec_command),
         ClaudeEngine(settings.claude_bin),
         MessagesEngine(
-            own=prices.active_prices(settings),
-            answers=tuple(
-                map(
-                    AnswerLimits,
-                    settings.output_tokens,
-                    settings.answer_timeout,
-                    settings.thinking_tokens,
-                )
-            ),
+            own=prices.active_prices(settings), answers=tuple(map(AnswerLimits, *limits))
         ),
     )
 

@@ -1,6 +1,5 @@
 """The search index and the knowledge graph, updated in the background in short writes."""
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -28,7 +27,7 @@ FOLLOW_SECONDS: Final = 1.0
 @asynccontextmanager
 async def indexing(db: Database, *, start: float = START_SECONDS) -> AsyncIterator[None]:
     """Index pending rows during this context."""
-    async with home.running(run(db, start=start)):
+    async with home.repeating(lambda: index_batch(db), start=start):
         yield
 
 
@@ -48,14 +47,6 @@ async def index_batch(db: Database) -> float:
     return PAUSE_SECONDS if taken else REST_SECONDS
 
 
-async def run(db: Database, *, start: float = START_SECONDS) -> None:
-    """Index pending rows repeatedly; other writers get their turn between two writes."""
-    await asyncio.sleep(start)
-    while True:
-        rest = await index_batch(db)
-        await asyncio.sleep(rest)
-
-
 @asynccontextmanager
 async def following(
     db: Database,
@@ -64,7 +55,7 @@ async def following(
     start: float = START_SECONDS,
 ) -> AsyncIterator[None]:
     """Update the knowledge graph during this context."""
-    async with home.running(_follow(db, services, start)):
+    async with home.repeating(lambda: follow_step(db, services), start=start):
         yield
 
 
@@ -78,10 +69,3 @@ async def follow_step(db: Database, services: Callable[[], Services] | None) -> 
         logger.warning("The knowledge graph cannot be updated now: %s", error)
         return RETRY_SECONDS
     return PAUSE_SECONDS if more else FOLLOW_SECONDS
-
-
-async def _follow(db: Database, services: Callable[[], Services] | None, start: float) -> None:
-    await asyncio.sleep(start)
-    while True:
-        rest = await follow_step(db, services)
-        await asyncio.sleep(rest)

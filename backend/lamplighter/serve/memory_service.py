@@ -9,11 +9,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Final
 
-import uvicorn
-
 from lamplighter import clock
 from lamplighter.api.agentops.app import create_app
-from lamplighter.api.connection import KEEP_SECONDS, TimedConnection, WebServer
 from lamplighter.api.context import MemoryServiceContext
 from lamplighter.config.settings import Settings
 from lamplighter.domain.relate import builtin_lexicon
@@ -49,20 +46,10 @@ def run(
         tokens=tokens,
         hosts=known_hosts(at),
     )
-    config = uvicorn.Config(
-        app,
-        http=TimedConnection,
-        timeout_keep_alive=KEEP_SECONDS,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        backlog=web.BACKLOG,
-        timeout_graceful_shutdown=web.SHUTDOWN_SECONDS,
-    )
     who = "clients with a token" if tokens else "all users of this machine"
     signal.signal(signal.SIGTERM, _end)
     logger.info("The memory service listens on %s for %s", web_url(at), who)
-    WebServer(config).run(sockets=[listening])
+    web.serve(app, listening)
 
 
 def wants_tokens(settings: Settings) -> bool:

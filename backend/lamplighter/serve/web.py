@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import uvicorn
+from starlette.applications import Starlette
 
 from lamplighter import assets, clock
 from lamplighter.api.app import create_app
@@ -59,17 +60,21 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
     active = build_configuration(settings, lexicon.active_lexicon(settings))
     home.prepare(settings, patience=home.SERVER_WAIT_SECONDS)
     _write_starter(settings)
-    say = welcome or report_nothing
-    busy = _greet(settings, say)
+    busy = _greet(settings, welcome)
+    later = (welcome or (lambda words: None)) if busy else None
     endpoint = Endpoint()
     app = create_app(
-        lambda: _greeting(
-            settings, _open_context(settings, active, endpoint), say if busy else None
-        ),
+        lambda: _greeting(settings, _open_context(settings, active, endpoint), later),
         web_directory=assets.WEB,
         hosts=known_hosts(settings),
         mcp=endpoint,
     )
+    logger.info("Listening on %s", web_url(settings))
+    serve(app, listening)
+
+
+def serve(app: Starlette, listening: socket.socket) -> None:
+    """Serve an app on a socket until a signal."""
     config = uvicorn.Config(
         app,
         http=TimedConnection,
@@ -80,18 +85,13 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
         backlog=BACKLOG,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
-    logger.info("Listening on %s", web_url(settings))
     WebServer(config).run(sockets=[listening])
 
 
-def report_nothing(words: str) -> None:
-    """Announce nothing: the parent process has done so."""
-
-
-def _greet(settings: Settings, report: Callable[[str], None]) -> bool:
+def _greet(settings: Settings, report: Callable[[str], None] | None) -> bool:
     """Announce the login if requested; return whether the database is too busy."""
     try:
-        if report is report_nothing:
+        if report is None:
             access.prepare(settings)
         else:
             report(access.welcome(settings))

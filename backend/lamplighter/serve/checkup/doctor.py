@@ -173,7 +173,7 @@ def _web(settings: Settings) -> Iterator[VitalSign]:
     except httpx2.TimeoutException:
         problem = _SILENT
     except (httpx2.HTTPError, ValueError):
-        problem = _FOREIGN
+        problem = _OTHER_PROGRAM
     if problem is not None:
         yield build_sign("web", False, f"{address} {problem[0]}", problem[1])
         return
@@ -206,7 +206,7 @@ _SILENT: Final = (
     "Restart the web process if it hangs. If another program uses this port, set "
     "LAMPLIGHTER_PORT to a free port.",
 )
-_FOREIGN: Final = (
+_OTHER_PROGRAM: Final = (
     "is not answered by Lamplighter",
     "Another program may use this port. Set LAMPLIGHTER_PORT to a free port.",
 )

@@ -1,6 +1,5 @@
 """The settings of a running process: live settings follow the settings file."""
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -27,12 +26,6 @@ class LiveSettings:
         self.appliers = list(appliers)
         self._stamp = self._read_stamp()
 
-    async def run(self) -> None:
-        """Follow the file until cancelled."""
-        while True:
-            await asyncio.sleep(POLL_SECONDS)
-            self.refresh()
-
     def refresh(self) -> None:
         """Apply the file, if it has changed since."""
         if (stamp := self._read_stamp()) == self._stamp:
@@ -52,7 +45,12 @@ class LiveSettings:
     @asynccontextmanager
     async def following(self) -> AsyncIterator[None]:
         """Follow the file as long as this lasts."""
-        async with home.running(self.run()):
+
+        async def step() -> float:
+            self.refresh()
+            return POLL_SECONDS
+
+        async with home.repeating(step, start=POLL_SECONDS):
             yield
 
     def _read_stamp(self) -> tuple[int, int]:

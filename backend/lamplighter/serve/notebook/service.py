@@ -1,6 +1,5 @@
 """The notebook of a process: kept in sync with the memories, and with the files."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -48,12 +47,10 @@ async def notebook_upkeep(
     if here is None:
         yield
         return
-    async with home.running(_run(here, start)):
-        yield
 
-
-async def _run(here: NotebookContext, start: float) -> None:
-    await asyncio.sleep(start)
-    while True:
+    async def step() -> float:
         working = await keep_in_step(here, quiet=QUIET_SECONDS)
-        await asyncio.sleep(REST_SECONDS if working else RETRY_SECONDS)
+        return REST_SECONDS if working else RETRY_SECONDS
+
+    async with home.repeating(step, start=start):
+        yield

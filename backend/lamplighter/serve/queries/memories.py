@@ -1,4 +1,4 @@
-"""Memories: lists of them, of their changes, and of the trash."""
+"""Lists of memories."""
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from lamplighter.serve.queries import QueryContext
 
 FADING_WITHIN: Final = timedelta(days=30)
-STEPS: Final = 200
 
 
 async def list_memories(
@@ -81,35 +80,3 @@ async def _service_name(here: "QueryContext", service: str) -> str:
     known = here.services().last_good().names
     name = GENERAL if normalize_service_name(service) == GENERAL else service
     return await service_name(here.db, name, known) or GENERAL
-
-
-async def list_changes(here: "QueryContext", *, memory_id: int) -> dict[str, Any]:
-    """Return the newest changes of a memory, newest first; raises NotFound."""
-    from lamplighter.repository.memory import history
-
-    async with reading(here.db):
-        found = await history.of_memory(here.db, memory_id, limit=STEPS)
-        if not found.items:
-            from lamplighter.usecases.memory import lookup  # rare: a memory that never changed
-
-            await lookup.get(here.db, memory_id)
-    return {"items": [history.record_as_json(each) for each in found.items]}
-
-
-async def list_trash(here: "QueryContext", *, q: str, limit: int) -> dict[str, Any]:
-    """Return deleted memories that contain a text, and their number."""
-    from lamplighter.repository.memory import trash
-
-    async with reading(here.db):
-        page = await trash.page(here.db, q=q, limit=limit)
-        total = await trash.count(here.db, q=q)
-    items = [
-        {
-            "id": each.id,
-            "memory": None if each.memory is None else serialize.memory(each.memory),
-            "deleted_at": serialize.format_moment(each.deleted_at),
-            "deleted_by": each.deleted_by,
-        }
-        for each in page.items
-    ]
-    return {"items": items, "total": total}

@@ -168,9 +168,8 @@ def _parse_result(message: dict[str, Any]) -> Finished:
     report = message.get("structured_output")
     why = _end_reason(message)
     kinds = exit_reasons.failure_kinds(message)
-    end = exit_reasons.EngineFailure(
-        message=why, status=_integer(message.get("api_error_status")), kinds=kinds
-    )
+    status = _integer(message.get("api_error_status"))
+    end = exit_reasons.EngineFailure(message=why, status=status, kinds=kinds)
     return Finished(
         is_error=is_error,
         response=_string(message.get("result")),
@@ -277,9 +276,8 @@ def _clean_json(value: Any) -> Any:
     if not _is_flat(value):
         return None
     try:
-        return json.loads(
-            _replace_surrogates(json.dumps(value, ensure_ascii=False, allow_nan=False))
-        )
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return json.loads(_replace_surrogates(text))
     except (ValueError, RecursionError):
         return None
 

@@ -70,10 +70,8 @@ class Tail:
     def skip(self) -> Line:
         """Skip the unread bytes, and report their number in their place."""
         left, end = self._size + self.left, self.size
-        line = Line(self._start, end, b"", f"The last {left / 2**20:.1f} MB were skipped.")
-        self._start, self._size = end, 0
         self._rest.clear()
-        return line
+        return self._line(end, f"The last {left / 2**20:.1f} MB were skipped.")
 
     @property
     def unfinished(self) -> int:
@@ -85,8 +83,7 @@ class Tail:
         if not self._size:
             return None
         line = self._ended(line_end=0)
-        cut = line.content.lstrip().startswith(b"{") and not line.content.rstrip().endswith(b"}")
-        if cut:
+        if line.content.lstrip().startswith(b"{") and not line.content.rstrip().endswith(b"}"):
             return Line(line.start, line.end, b"", "The last line is incomplete and was skipped.")
         return line
 
@@ -98,10 +95,13 @@ class Tail:
             self._rest.clear()
 
     def _ended(self, *, line_end: int) -> Line:
-        end = self._start + self._size + line_end
         problem = ""
         if self._size > self._max_line:
             problem = f"A line of {self._size / 2**20:.1f} MB is too long and was skipped."
+        return self._line(self._start + self._size + line_end, problem)
+
+    def _line(self, end: int, problem: str) -> Line:
+        """Return the unfinished line as one that ends here; the next begins there."""
         line = Line(self._start, end, bytes(self._rest), problem)
         self._start, self._size = end, 0
         self._rest.clear()

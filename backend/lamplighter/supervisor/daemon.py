@@ -72,6 +72,7 @@ async def record_file_changes(context: SessionContext, version: Callable[[], int
 LOCKED_SECONDS: Final = 1.0
 NO_KNOWN_FIX: Final = "The known fix does not apply any more. A session will investigate."
 NO_ROUND: Final = "and no rounds run"
+LAST_VALID: Final = "and the last valid version stays active"
 
 
 @dataclass(slots=True)
@@ -110,14 +111,14 @@ class Supervisor:
         if not await self.lock.take():
             return False
         self.db.fence = None  # a new epoch begins: no fence yet
-        former = await leases.get(self.db)
+        former, active = await leases.get(self.db), self.context.active
         async with writing(self.db):
             leader = await leases.acquire(
                 self.db,
                 pid=os.getpid(),
-                engine=self.context.active.engine,
-                interval_seconds=self.context.active.interval,
-                dry_run=self.context.active.dry_run,
+                engine=active.engine,
+                interval_seconds=active.interval,
+                dry_run=active.dry_run,
                 now=self.context.now(),
             )
         self.context = replace(self.context, epoch=leader.epoch)
@@ -137,10 +138,10 @@ class Supervisor:
         await self.standby.watch.note(self.db, now=self.context.now())
         await self._read_services()
         await halt.record_file(self.db, self.context.halt_control, now=self.context.now())
-        found = await recovery.recover(self.context, self._services, former)
-        for session in found.ended:
+        recovered = await recovery.recover(self.context, self._services, former)
+        for session in recovered.ended:
             logger.warning("Session %s: %s. %s", session.id, session.status, session.reason)
-        self._going_on = [*found.going_on]
+        self._going_on = [*recovered.going_on]
 
     async def step(self) -> bool:
         """Run the oldest request, else a due round; return whether anything ran."""
@@ -255,9 +256,8 @@ class Supervisor:
         await recovery.ingest_pending(self.context, self._services)
 
     async def _idle(self, listener: ChangeSignal) -> None:
-        left = max(0.0, self._due - time.monotonic())
-        if self._halted:
-            left = POLL_SECONDS  # removing the halt file sends no signal
+        # removing the halt file sends no signal
+        left = POLL_SECONDS if self._halted else max(0.0, self._due - time.monotonic())
         await wait_for_first(self.draining.wait(), self.reconfigured.wait(), listener.wait(left))
 
     async def _follow_configuration(self) -> None:
@@ -276,22 +276,20 @@ class Supervisor:
 
     async def _round(self) -> None:
         await self._read_services()
-        await journal.purge_expired(
-            self.db, self.context.active.trash_retention, now=self.context.now()
-        )
-        await client_sessions.close_inactive(self.db, now=self.context.now())
-        if self.context.timepiece.steady(self.context.now()):
-            lifetimes = self.context.active.lifetimes
-            await fade.expire(self.db, lifetimes, now=self.context.now())
+        context, active = self.context, self.context.active
+        await journal.purge_expired(self.db, active.trash_retention, now=context.now())
+        await client_sessions.close_inactive(self.db, now=context.now())
+        if context.timepiece.steady(context.now()):
+            await fade.expire(self.db, active.lifetimes, now=context.now())
         if self._problem and not self._services.path:
             await self._tell_next_round()
             return
         plan = SessionPlan(
             tier=1,
-            engine=self.context.active.engine,
+            engine=active.engine,
             trigger=Trigger.SCHEDULED,
-            services=await services_of_round(self.db, self._services, at=self.context.now()),
-            dry_run=self.context.active.dry_run,
+            services=await services_of_round(self.db, self._services, at=context.now()),
+            dry_run=active.dry_run,
         )
         if plan.services == ():
             await self._tell_next_round()
@@ -371,8 +369,8 @@ class Supervisor:
     def _why_not(self, plan: SessionPlan) -> str | None:
         if self._problem and not self._services.path:
             return f"services.yaml cannot be read: {self._problem}"
-        if plan.tier > self.context.active.max_tier:
-            highest = self.context.active.max_tier
+        highest = self.context.active.max_tier
+        if plan.tier > highest:
             return f"Tier {plan.tier} is not allowed. LAMPLIGHTER_MAX_TIER is {highest}."
         return None
 
@@ -380,11 +378,10 @@ class Supervisor:
         """Return why a known fix is no longer valid: its memory, service or incident changed."""
         if plan.trigger is not Trigger.KNOWN_FIX:
             return None
+        names, now = plan.services or (), self.context.now()
         async with reading(self.db):
-            found = await known_fixes(
-                self.db, plan.services or (), self._services, now=self.context.now()
-            )
-        return None if found else NO_KNOWN_FIX
+            fixes = await known_fixes(self.db, names, self._services, now=now)
+        return None if fixes else NO_KNOWN_FIX
 
     async def _read_services(self) -> None:
         """Reload services.yaml; keep the last valid version if it is not valid."""
@@ -394,10 +391,8 @@ class Supervisor:
             problem = "; ".join(str(error).splitlines())
         if problem and problem != self._problem:
             logger.error("%s", problem)
+            active = LAST_VALID if self._services.path else NO_ROUND
             async with writing(self.db):
-                active = (
-                    "and the last valid version stays active" if self._services.path else NO_ROUND
-                )
                 text = f"services.yaml is not valid, {active}: {problem}"
                 await events.insert(self.db, Level.CRITICAL, text, now=self.context.now())
         self._problem = problem

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -129,15 +130,14 @@ class Sender:
         The end of an incident is sent to everyone who was notified of the incident.
         """
         silent = await silences(self.db, self.services(), at=now)
-        left = [
+        over = [
             each
             for each in claimed
-            if each.kind not in GATHERED_KINDS
-            or each.service not in silent
-            or each.ended_incident is not None
+            if each.kind in GATHERED_KINDS
+            and each.service in silent
+            and each.ended_incident is None
         ]
-        await self._suppress([each for each in claimed if each not in left], SILENT, now=now)
-        return left
+        return await self._suppress(over, SILENT, claimed, now=now)
 
     async def _ends(self, batch: Sequence[Notice]) -> dict[int, _IncidentEnd]:
         """Return what the ends of incidents among some notices end, by notice."""
@@ -154,13 +154,16 @@ class Sender:
     ) -> list[Notice]:
         """Suppress the ends of incidents of which nobody was notified, and return the others."""
         over = [each for each in batch if each.id in ends and not ends[each.id].announced]
-        await self._suppress(over, UNANNOUNCED, now=now)
-        return [each for each in batch if each not in over]
+        return await self._suppress(over, UNANNOUNCED, batch, now=now)
 
-    async def _suppress(self, some: Sequence[Notice], problem: str, *, now: datetime) -> None:
-        ids, values = [each.id for each in some], {"next_at": None, "problem": problem}
+    async def _suppress(
+        self, over: Sequence[Notice], problem: str, batch: Sequence[Notice], *, now: datetime
+    ) -> list[Notice]:
+        """Suppress some notices of a batch, and return the others."""
+        ids, values = [each.id for each in over], {"next_at": None, "problem": problem}
         if ids:
             await notices.settle(self.db, ids, NoticeState.SUPPRESSED, now=now, **values)
+        return [each for each in batch if each not in over]
 
     def _recipients(
         self,
@@ -206,12 +209,8 @@ class Sender:
         """
         deliveries = []
         for target in targets:
-            new = [
-                each
-                for each in batch
-                if target.key in recipients[each.id] and not self._has(target, each)
-            ]
-            if new:
+            own = (each for each in batch if target.key in recipients[each.id])
+            if new := [each for each in own if not self._has(target, each)]:
                 message = compose_message(new, url=self.url, outcomes=outcomes)
                 deliveries.append(self._send_one(target, message, new))
         problem = "" if targets else NOBODY
@@ -234,12 +233,12 @@ class Sender:
 
     async def _note_reached(self, sent: Sequence[Notice], target: NoticeTarget) -> None:
         """Store at once who accepted notices: a sender that is killed repeats none of them."""
-        by_marks: dict[frozenset[str], list[int]] = {}
+        by_marks = defaultdict[frozenset[str], list[int]](list)
         for each in sent:
             self._reached[each.id].add(target.mark)
         async with writing(self.db):
             for each in sent:
-                by_marks.setdefault(frozenset(self._reached[each.id]), []).append(each.id)
+                by_marks[frozenset(self._reached[each.id])].append(each.id)
             for marks, ids in by_marks.items():
                 await notices.set_reached(self.db, ids, marks)
 
@@ -251,25 +250,22 @@ class Sender:
         recipients: Mapping[int, Set[str]],
     ) -> None:
         """Store the result of each delivery; retries, because it would be sent again otherwise."""
-        every = bool(targets)
         left = [
             each
             for each in batch
-            if not every
+            if not targets
             or any(t.key in recipients[each.id] and not self._has(t, each) for t in targets)
         ]
         sent = [each for each in batch if each not in left]
         now = self.now()
-        over = [each for each in left if not every or now - each.created_at > ABANDON_AFTER]
+        over = [each for each in left if not targets or now - each.created_at > ABANDON_AFTER]
         async with writing(self.db):
+            values = {"sent_at": now, "next_at": None, "problem": ""}
             ids = [each.id for each in sent]
-            await notices.settle(
-                self.db, ids, NoticeState.SENT, now=now, sent_at=now, next_at=None, problem=""
-            )
+            await notices.settle(self.db, ids, NoticeState.SENT, now=now, **values)
+            values = {"next_at": None, "problem": problem}
             ids = [each.id for each in over]
-            await notices.settle(
-                self.db, ids, NoticeState.FAILED, now=now, next_at=None, problem=problem
-            )
+            await notices.settle(self.db, ids, NoticeState.FAILED, now=now, **values)
             for each in left:
                 if each not in over:
                     values = {"next_at": now + retry_delay(each.attempts), "problem": problem}

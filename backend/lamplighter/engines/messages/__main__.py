@@ -21,16 +21,24 @@ def main() -> int:
     try:
         session_request = request.read(sys.stdin.buffer.read())
     except ValueError as error:
-        _print_line(
-            {"type": "result", "is_error": True, "errors": [f"The request is not valid: {error}"]}
-        )
+        why = f"The request is not valid: {error}"
+        _print_line({"type": "result", "is_error": True, "errors": [why]})
         return BAD_REQUEST
     try:
         return asyncio.run(_session(session_request))
     except BrokenPipeError:  # the reader has closed the pipe
         return FAILED
     except Exception as error:  # our own errors are also reported in the stream
-        _print_line(_error_result(session_request.session, error))
+        _print_line(
+            {
+                "type": "result",
+                "subtype": "error_during_execution",
+                "is_error": True,
+                "errors": [f"The engine failed: {type(error).__name__}: {error}"],
+                "total_cost_usd": None,
+                "session_id": str(session_request.session),
+            }
+        )
         return FAILED
 
 
@@ -76,26 +84,15 @@ def _state(request: Any, directory: Path) -> Any:
         return checkpoint.Checkpoint(
             session=request.session, chain=request.chain, model=request.model
         )
-    held = checkpoint.load(directory)
-    if held is None or held.session != request.session or held.version != checkpoint.VERSION:
+    state = checkpoint.load(directory)
+    if state is None or state.session != request.session or state.version != checkpoint.VERSION:
         raise ValueError("its checkpoint is missing, or belongs to another session")
-    return held
+    return state
 
 
 def _print_line(line: dict[str, Any]) -> None:
     sys.stdout.buffer.write(json.dumps(line).encode() + b"\n")
     sys.stdout.buffer.flush()
-
-
-def _error_result(session: int, error: Exception) -> dict[str, Any]:
-    return {
-        "type": "result",
-        "subtype": "error_during_execution",
-        "is_error": True,
-        "errors": [f"The engine failed: {type(error).__name__}: {error}"],
-        "total_cost_usd": None,
-        "session_id": str(session),
-    }
 
 
 if __name__ == "__main__":

@@ -25,11 +25,7 @@ class GateClient:
         if not isinstance(entries, list):
             return None
         return [
-            {
-                "name": each["name"],
-                "description": each["about"],
-                "input_schema": each["schema"],
-            }
+            {"name": each["name"], "description": each["about"], "input_schema": each["schema"]}
             for each in entries
         ]
 

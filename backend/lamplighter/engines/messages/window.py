@@ -4,6 +4,7 @@ Pure: messages in, messages out. They are trimmed only between exchanges: a mess
 and the answers of those tools are kept or dropped together.
 """
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from math import ceil
@@ -74,9 +75,8 @@ def _tool_digest(exchanges: Sequence[Sequence[Message]]) -> list[str]:
     The text of an earlier digest is kept.
     """
     digest: list[str] = []
-    for block in (
-        each for exchange in exchanges for message in exchange for each in _blocks(message)
-    ):
+    messages = itertools.chain.from_iterable(exchanges)
+    for block in itertools.chain.from_iterable(map(_blocks, messages)):
         if block.get("type") == "tool_use":
             given = json.dumps(block.get("input"), ensure_ascii=False)
             digest.append(f"- {block.get('name')} {shorten(given, RESULT_CHARS)}")
@@ -114,10 +114,7 @@ def _exchanges(messages: Sequence[Message]) -> list[list[Message]]:
 
 def _answers(message: Message) -> bool:
     """Whether a message holds answers of tools that the one before it used."""
-    content = message["content"]
-    return not isinstance(content, str) and any(
-        block.get("type") == "tool_result" for block in content
-    )
+    return any(block.get("type") == "tool_result" for block in _blocks(message))
 
 
 def _with_opening(messages: list[Message], digest: str, *, opens: bool) -> list[Message]:

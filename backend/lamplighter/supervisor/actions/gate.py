@@ -75,24 +75,34 @@ class GateVerdict:
         """Whether anything has run."""
         return self.attempts > 0
 
+    @property
+    def accepted(self) -> bool:
+        """Whether the request was carried out, or would be."""
+        return self.outcome in (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED, UseOutcome.WOULD)
 
-def has_succeeded(ended: ProgramResult) -> bool:
-    """Return whether a program succeeded."""
-    return ended.exit_code == 0
+    @property
+    def values(self) -> dict[str, object]:
+        """The verdict as JSON, without its approval."""
+        return {
+            "outcome": self.outcome.value,
+            "words": self.text,
+            "use": self.use_id,
+            "attempts": self.attempts,
+            "exit_code": self.exit_code,
+        }
 
 
 def describe_program_result(ended: ProgramResult, action: Action, redact: Redactor) -> str:
     """Return how an action ended, with its last output."""
     if ended.error:
         return one_line(redact(ended.error))
-    how = "done" if has_succeeded(ended) else f"exit {ended.exit_code}"
+    failed = ended.exit_code != 0
+    how = f"exit {ended.exit_code}" if failed else "done"
     if ended.timed_out:
         how = f"timed out after {action.timeout:g} s"
-    said = (
-        ended.errors if ended.errors.strip() and not has_succeeded(ended) else ended.output
-    ).strip()
+    output = (ended.errors if failed and ended.errors.strip() else ended.output).strip()
     # mask before cutting: half a secret would not be recognized
-    last = shorten(one_line(redact.lines(said.decode("utf-8", "replace"))), SHOWN_CHARS)
+    last = shorten(one_line(redact.lines(output.decode("utf-8", "replace"))), SHOWN_CHARS)
     return f"{how}: {last}" if last else how
 
 
@@ -100,16 +110,9 @@ logger = logging.getLogger(__name__)
 
 OUTPUT_BYTES: Final = 64 * 1024
 PASSED_ON: Final = (
-    "PATH",
-    "HOME",
-    "USER",
-    "LANG",
-    "LC_ALL",
-    "TZ",
-    "XDG_RUNTIME_DIR",
-    "SSH_AUTH_SOCK",
+    *("PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ"),
+    *("XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"),
 )
-_ENDED_BY_HALT: Final = HALTED_MEANWHILE
 DECLARATION_CHANGED: Final = (
     "the action's declaration in services.yaml has changed since this session began"
 )
@@ -184,23 +187,7 @@ class Gate:
             return GateVerdict(outcome=UseOutcome.REFUSED, text=not_now)
         target, chosen = declared.service, declared.action
         if self.session.dry_run:
-            self._refusals += 1
-            asks = "" if chosen.approve is ApprovalPolicy.NEVER else "request approval, then "
-            announcement = (
-                f"would {asks}run {chosen.name} of {target.name}: {' '.join(chosen.argv)}"
-            )
-            if why := await repairing.objection(self, target.name, chosen):
-                announcement = f"would not run {chosen.name} of {target.name}: {why}"
-            announcement = self.here.redact(announcement)
-            use = await act.record_dry_run(
-                self.here.db,
-                self.session,
-                target.name,
-                chosen,
-                one_line(announcement),
-                now=self.here.now(),
-            )
-            return GateVerdict(outcome=UseOutcome.WOULD, text=use.text, use_id=use.id)
+            return await self._announce(target.name, chosen)
         action_request = ActionRequest(
             service=target.name,
             action=chosen.kind,
@@ -213,6 +200,17 @@ class Gate:
             return await self._run(action_request, chosen, again)
         return await self._once(action_request, chosen, again)
 
+    async def _announce(self, service: str, action: Action) -> GateVerdict:
+        """Record what would run."""
+        self._refusals += 1
+        asks = "" if action.approve is ApprovalPolicy.NEVER else "request approval, then "
+        words = f"would {asks}run {action.name} of {service}: {' '.join(action.argv)}"
+        if why := await repairing.objection(self, service, action):
+            words = f"would not run {action.name} of {service}: {why}"
+        text, now = one_line(self.here.redact(words)), self.here.now()
+        use = await act.record_dry_run(self.here.db, self.session, service, action, text, now=now)
+        return GateVerdict(outcome=UseOutcome.WOULD, text=use.text, use_id=use.id)
+
     async def stopped(self) -> str:
         """Return why this session may not even read now; empty if it may."""
         if self._refusals >= REFUSALS:
@@ -224,15 +222,13 @@ class Gate:
     async def refuse(self, what: str, why: str) -> None:
         """Count and report a refused request."""
         self._refusals += 1
-        await self._record_event(
-            None, f"Refused {quote_name(self.here.redact(what))}: {self.here.redact(why)}."
-        )
+        refused = quote_name(self.here.redact(what))
+        await self._record_event(None, f"Refused {refused}: {self.here.redact(why)}.")
 
     async def look(self, what: str, argv: Sequence[str], **how: Any) -> ProgramResult:
         """Run a permitted command; record it before it starts."""
-        await self._record_event(
-            None, f"Running the command {one_line(self.here.redact(what))}.", Level.INFO
-        )
+        words = f"Running the command {one_line(self.here.redact(what))}."
+        await self._record_event(None, words, Level.INFO)
         with self.checking():
             return await self._executed(argv, **how)
 
@@ -327,9 +323,8 @@ class Gate:
         resolved = policy.resolve_action(service, action, self._reach())
         if isinstance(resolved, Refusal) or self.current is None:
             return resolved
-        still = policy.resolve_action(
-            service, action, replace(self._reach(), services=self.declared_now())
-        )
+        current = replace(self._reach(), services=self.declared_now())
+        still = policy.resolve_action(service, action, current)
         same = isinstance(still, RequestedAction) and still.action == resolved.action
         return resolved if same else Refusal(DECLARATION_CHANGED)
 
@@ -364,7 +359,7 @@ class Gate:
         finally:
             self._running.discard(use.id)
         text = describe_program_result(ended, action, self.here.redact)
-        outcome = UseOutcome.UNCONFIRMED if has_succeeded(ended) else UseOutcome.FAILURE
+        outcome = UseOutcome.UNCONFIRMED if ended.exit_code == 0 else UseOutcome.FAILURE
         try:
             if outcome is UseOutcome.UNCONFIRMED:
                 outcome, text = await repairing.confirm(self, use, action, text)
@@ -393,7 +388,7 @@ class Gate:
             if not work.done():  # the waiting task was cancelled
                 work.cancel()
                 await asyncio.shield(asyncio.wait({work}))
-        return ProgramResult(error=_ENDED_BY_HALT) if work.cancelled() else work.result()
+        return ProgramResult(error=HALTED_MEANWHILE) if work.cancelled() else work.result()
 
     async def _refused(self, use: CooldownUse) -> GateVerdict:
         refused = use.outcome is UseOutcome.REFUSED

@@ -10,8 +10,7 @@ from lamplighter.domain.services.service import Services
 from lamplighter.engines import Engine, ToolEndpoint
 from lamplighter.supervisor.checks.process import CheckProcesses
 from lamplighter.supervisor.clock_watch import ClockWatch
-from lamplighter.supervisor.run.cleaning import FileMasker
-from lamplighter.supervisor.run.files import SessionFiles
+from lamplighter.supervisor.run.files import FileMasker, SessionFiles
 from lamplighter.supervisor.run.limits import Limits
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.tools.toolbox import Toolbox

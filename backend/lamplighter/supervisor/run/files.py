@@ -1,7 +1,9 @@
-"""Each session's file: the unchanged output of its engine."""
+"""Each session's file: the unchanged output of its engine, masked after the session's end."""
 
+import asyncio
 import fcntl
 import json
+import logging
 import os
 import shutil
 import threading
@@ -9,17 +11,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.summary import strip_markers
 from lamplighter.domain.sessions.transcript import Finished, Line, Text, ToolUse
 from lamplighter.engines import line_times, stream
 from lamplighter.engines.tail import read_lines
+from lamplighter.usecases.sessions.sessions import SessionEnd
 
 BLOCK_BYTES: Final = 2**20
 MAX_TEXT_CHARS: Final = 2_000
+AT_ONCE_BYTES: Final = 8 * 2**20
+"""Larger files are masked in the background."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -45,6 +53,10 @@ class OutputSummary:
         if between:
             between[-1] = self.answer
         return (self.first, *between, self.last)
+
+    def end(self, **how: Any) -> SessionEnd:
+        """Return the end of the session with these contents."""
+        return SessionEnd(finished=self.finished, texts=self.texts, uses=self.uses, **how)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,31 +133,22 @@ class SessionFiles:
             yield True
             return
         with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-            else:
-                yield True
+            yield _locked(file)
 
     def free(self, session: Session, lock: str) -> bool:
         """Whether no process of a session holds this lock in its scratch directory."""
         with (self.scratch(session) / lock).open("ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return False
-            return True
+            return _locked(file)
 
     def repair(self, session: Session) -> int:
         """Complete a broken last line, and return the number of whole lines."""
         with self.path(session).open("rb+") as file:
-            said, last = 0, b"\n"
+            count, last = 0, b"\n"
             for last in file:
-                said += _is_whole(last)
+                count += _is_whole(last)
             if not last.endswith(b"\n"):
                 file.write(b"\n")
-        return said
+        return count
 
     def lines(self, session: Session, offset: int = 0) -> Iterator[list[Line]]:
         """Return all lines of a file that no longer grows, some at a time."""
@@ -197,6 +200,53 @@ class SessionFiles:
         return changed
 
 
+@dataclass(slots=True)
+class FileMasker:
+    """Masks large files one after another; the next start finds those that remain.
+
+    No interface shows unmasked parts of a waiting file: each read is masked line by line.
+    """
+
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _stopped: threading.Event = field(default_factory=threading.Event)
+
+    async def clean(
+        self, files: SessionFiles, output: str, masked: Callable[[bytes], bytes]
+    ) -> None:
+        """Remove a session's scratch directory, and mask its files now or soon."""
+        await asyncio.to_thread(files.empty, output)
+        work = partial(self._mask, files, output, masked)
+        if await asyncio.to_thread(files.size, output) <= AT_ONCE_BYTES:
+            await asyncio.to_thread(work)
+            return
+        task = asyncio.create_task(self._in_turn(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def ended(self) -> None:
+        """Wait until all files are masked."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def stop(self) -> None:
+        """Stop between two blocks; the rest is done at the next start."""
+        self._stopped.set()
+        await self.ended()
+        self._stopped.clear()
+
+    async def _in_turn(self, work: Callable[[], None]) -> None:
+        async with self._turn:
+            await asyncio.to_thread(work)
+
+    def _mask(self, files: SessionFiles, output: str, masked: Callable[[bytes], bytes]) -> None:
+        try:
+            if files.mask(output, masked, self._stopped):
+                files.clear(output)
+        except OSError as error:
+            logger.warning("The secrets in the output %s could not be masked: %s", output, error)
+
+
 def blocks(file: BinaryIO, *, growing: bool = False) -> Iterator[bytes]:
     """Yield a file in parts of whole lines; a longer line in parts of whole words.
 
@@ -211,6 +261,15 @@ def blocks(file: BinaryIO, *, growing: bool = False) -> Iterator[bytes]:
         rest = data[cut:]
     if rest and not growing:
         yield rest
+
+
+def _locked(file: BinaryIO) -> bool:
+    """Lock a file until it is closed; return False if another process holds the lock."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _is_whole(line: bytes) -> bool:

@@ -98,16 +98,11 @@ async def _recover_session(
             here, session, SessionEnd(status=status, reason=reason, pending=True)
         )
     heard = await _ingest_rest(here, session, services) or OutputSummary()
-    stays = halt is not None or waited
-    if not stays and await runner.can_resume(
-        here, here.engines.get(session.engine), session, heard
-    ):
+    engine = here.engines.get(session.engine)
+    if not (halt or waited) and await runner.can_resume(here, engine, session, heard):
         return session
     reason = halt.description if halt else follow.PARKED if waited else INTERRUPTED
-    ending = SessionEnd(
-        status=status, reason=reason, finished=heard.finished, texts=heard.texts, uses=heard.uses
-    )
-    return await runner.end_session(here, session, ending)
+    return await runner.end_session(here, session, heard.end(status=status, reason=reason))
 
 
 async def _complete(here: SessionContext, number: int, services: Services) -> None:
@@ -115,13 +110,8 @@ async def _complete(here: SessionContext, number: int, services: Services) -> No
     if session is None or not session.output_pending:
         return
     heard = await _ingest_rest(here, session, services)
-    ending = SessionEnd(
-        status=session.status,
-        finished=heard.finished if heard else None,
-        texts=heard.texts if heard else (),
-        uses=heard.uses if heard else {},
-        pending=heard is None,
-    )
+    summary = heard or OutputSummary()
+    ending = summary.end(status=session.status, pending=heard is None)
     await late_output.complete(here, session, ending)
     await chain.drop(here.db, session, _INGESTED_LATE, now=here.now())
     await runner.clean_files(here, session)

@@ -46,7 +46,7 @@ from lamplighter.supervisor.run.files import OutputSummary
 from lamplighter.supervisor.run.limits import LimitWatch
 from lamplighter.supervisor.tools import gateway
 from lamplighter.supervisor.tools.context import ToolContext
-from lamplighter.supervisor.tools.toolbox import Recall, Toolbox, UpdatePrompt
+from lamplighter.supervisor.tools.toolbox import Toolbox, UpdatePrompt
 from lamplighter.usecases.access import access
 from lamplighter.usecases.clients import tool_hooks
 from lamplighter.usecases.memory.analyze import catch_up
@@ -72,31 +72,14 @@ async def remaining_budget(
     return found if Trait.MODEL in engine.traits else Allowance(found.budget_usd)
 
 
-def recall_for(here: SessionContext, session: Session) -> Recall | None:
-    """Return a function that recalls memories for a tool's arguments; None without a rule."""
-    if not here.active.hooks.inject:
-        return None
-
-    async def recall(tool: str, arguments: Mapping[str, Any]) -> str:
-        return await tool_hooks.tool_context(
-            here, here.active.hooks, session, tool, arguments, clean=here.redact
-        )
-
-    return recall
-
-
 def prompt_updater(
     here: SessionContext, session: Session, services: Services, handoff: Handoff | None
 ) -> UpdatePrompt:
     """Return a function that builds the prompt updates of a session."""
-    about = PromptRecipient(
-        session=session,
-        services=services,
-        budget=here.active.budget,
-        handoff=handoff,
-    )
+    budget = here.active.budget
+    about = PromptRecipient(session=session, services=services, budget=budget, handoff=handoff)
 
-    async def tell(query: str) -> Mapping[str, Any]:
+    async def update(query: str) -> Mapping[str, Any]:
         updated = await update_prompt(here, about, query)
         return {
             "text": updated.text,
@@ -110,7 +93,7 @@ def prompt_updater(
             ],
         }
 
-    return tell
+    return update
 
 
 logger = logging.getLogger(__name__)
@@ -205,16 +188,12 @@ async def run(
     engine = here.engines[plan.engine]
     left = await remaining_budget(here.db, here.active.caps, plan, engine, now=here.now())
     thinks = Trait.MODEL in engine.traits
+    reads, commands = bool(here.readable.roots), plan.tier in here.active.shell_tiers
     plan = replace(
         plan,
         model=here.active.models.get(plan.tier, "") if thinks else "",
         budget_usd=left.budget_usd if thinks else None,
-        tools=tool_names(
-            engine,
-            plan.tier,
-            reads=bool(here.readable.roots),
-            commands=plan.tier in here.active.shell_tiers,
-        ),
+        tools=tool_names(engine, plan.tier, reads=reads, commands=commands),
     )
     draining = draining or asyncio.Event()
     begun = await _begin(here, plan, services, request, draining)
@@ -298,13 +277,14 @@ async def _run_opened(
     draining: asyncio.Event,
     waiting: ApprovalWait,
 ) -> Session:
+    session, hooks = opened.session, here.active.hooks
     task = await retry_when_locked(
         lambda: tasks.task(here.db, opened, services, here.active, now=here.now()), draining
     )
     gate = Gate(
         here=here,
         active=here.active,
-        session=opened.session,
+        session=session,
         services=services,
         halt_control=here.halt_control,
         waiting=waiting,
@@ -312,24 +292,17 @@ async def _run_opened(
         check=partial(check_at_once, here.checks) if here.checks else check,
     )
     task = replace(task, budget_usd=budget_usd, max_turns=here.active.max_turns)
-    update_prompt = prompt_updater(here, opened.session, services, task.handoff)
+    ingest = partial(follow.session_ingest, here, session, services)
+    recall = partial(tool_hooks.tool_context, here, hooks, session, clean=here.redact)
     toolbox = Toolbox(
         gate=gate,
-        tools=tools.build_tools(_tool_context(here, gate)),
-        recall=recall_for(here, opened.session),
-        update_prompt=update_prompt,
+        tools=tools.build_tools(ToolContext(gate=gate, ingest=ingest, readable=here.readable)),
+        recall=recall if hooks.inject else None,
+        update_prompt=prompt_updater(here, session, services, task.handoff),
     )
-    if opened.session.resumed:
+    if session.resumed:
         task = await resumed_task(here, task)
-    return await _run(here, here.engines[opened.session.engine], task, toolbox, draining)
-
-
-def _tool_context(here: SessionContext, gate: Gate) -> ToolContext:
-    return ToolContext(
-        gate=gate,
-        ingest=lambda: follow.session_ingest(here, gate.session, gate.services),
-        readable=here.readable,
-    )
+    return await _run(here, here.engines[session.engine], task, toolbox, draining)
 
 
 async def _run(
@@ -451,14 +424,7 @@ async def _close(
             reason = LINGERED
         if watch.disk_full and status is Status.FAILED:
             reason = f"{reason} No disk space was left for the session's output."
-    ending = SessionEnd(
-        status=status,
-        reason=reason,
-        exit_code=exit_code,
-        finished=heard.finished,
-        texts=heard.texts,
-        uses=heard.uses,
-    )
+    ending = heard.end(status=status, reason=reason, exit_code=exit_code)
     return await end_session(here, session, ending, watch.draining)
 
 

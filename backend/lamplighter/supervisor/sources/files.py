@@ -63,19 +63,13 @@ class Roots:
 
 def answer(roots: Roots, claim: TextClaim, *, project: str) -> Answer | None:
     """Answer whether a path exists."""
-    path = PurePosixPath(claim.subject)
+    path = Path(claim.subject)
     if ".." in path.parts or "\0" in claim.subject:
         return None
-    if path.is_absolute():
-        return _absolute(roots, claim)
-    return _relative(roots, claim, project=project)
-
-
-def _absolute(roots: Roots, claim: TextClaim) -> Answer | None:
-    path = Path(claim.subject)
-    if not any(path.is_relative_to(root) for root in roots.paths):
-        return None
-    return _look(roots, path, claim)
+    if not path.is_absolute():
+        return _relative(roots, claim, project=project)
+    inside = any(path.is_relative_to(root) for root in roots.paths)
+    return _look(roots, path, claim) if inside else None
 
 
 def _relative(roots: Roots, claim: TextClaim, *, project: str) -> Answer | None:

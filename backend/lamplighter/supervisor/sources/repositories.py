@@ -3,11 +3,7 @@
 git reads a copy of the settings that can run no program, with an environment of its own.
 """
 
-import asyncio
-import shutil
-import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +13,7 @@ from lamplighter.domain.verify.claims import ClaimKind, TextClaim
 from lamplighter.domain.verify.verdict import Answer, AnswerState
 from lamplighter.engines.bounded import ProgramResult, run_bounded
 from lamplighter.supervisor.sources.files import Roots
-from lamplighter.supervisor.tools.opened import prepare
+from lamplighter.supervisor.tools.opened import prepared
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.tools.shell import COMMAND_ENV
 
@@ -81,25 +77,12 @@ async def run_read_only(
 
     Raises NotFound if a program or a path is missing, Conflict if it may not be read.
     """
-    place = await asyncio.to_thread(tempfile.mkdtemp, prefix="lamplighter-")
-    try:
-        with ExitStack() as opened:
-            ready = await asyncio.to_thread(
-                lambda: prepare(
-                    permitted,
-                    roots=readable.roots,
-                    private=readable.private,
-                    place=Path(place),
-                    opened=opened,
-                )
-            )
-            return await run_bounded(
-                ready.argv,
-                timeout=seconds,
-                output_bytes=OUTPUT_BYTES,
-                env={**COMMAND_ENV, **ready.env},
-                directory=place,
-                fds=ready.fds,
-            )
-    finally:
-        await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+    async with prepared(permitted, readable) as ready:
+        return await run_bounded(
+            ready.argv,
+            timeout=seconds,
+            output_bytes=OUTPUT_BYTES,
+            env={**COMMAND_ENV, **ready.env},
+            directory=ready.directory,
+            fds=ready.fds,
+        )

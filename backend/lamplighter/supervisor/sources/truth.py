@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,9 @@ MANIFEST_SECONDS: Final = 30.0
 SERVICES_FILE: Final = "services.yaml"
 _GIT: Final = (ClaimKind.COMMIT, ClaimKind.BRANCH, ClaimKind.TAG)
 _FILES: Final = (ClaimKind.PATH, ClaimKind.DIRECTORY)
+
+_confirmed = partial(Answer, AnswerState.CONFIRMED)
+_refuted = partial(Answer, AnswerState.REFUTED)
 
 
 @dataclass(slots=True)
@@ -74,23 +78,18 @@ class GroundTruth:
     def _port(self, claim: TextClaim, services: Services, project: str) -> Answer | None:
         """Compare with the ports in checks and compose files; others may be in use."""
         service = services.find(claim.subject)
-        checks = service.checks if service else ()
-        ports = [
-            Declared(str(check.endpoint[1]), Path(SERVICES_FILE))
-            for check in checks
-            if check.endpoint is not None
-        ]
+        ends = [check.endpoint for check in service.checks] if service else []
+        ports = [Declared(str(end[1]), Path(SERVICES_FILE)) for end in ends if end is not None]
         for manifests, _ in self._of_project(project):
             ports += manifests.ports.get(fold(claim.subject), ())
-        same = [each for each in ports if each.value == claim.value]
-        if same:
-            detail = f"{claim.subject} has port {claim.value}"
-            return Answer(AnswerState.CONFIRMED, same[0].file.name, detail)
+        for each in ports:
+            if each.value == claim.value:
+                return _confirmed(each.file.name, f"{claim.subject} has port {claim.value}")
         if not ports or not claim.firm:
             return None
         listed = ", ".join(dict.fromkeys(each.value for each in ports))
         detail = f"{claim.subject} has port {listed}, not {claim.value}"
-        return Answer(AnswerState.REFUTED, ports[0].file.name, detail)
+        return _refuted(ports[0].file.name, detail)
 
     def _version(self, claim: TextClaim, project: str) -> Answer | None:
         pinned: list[Declared] = []
@@ -98,24 +97,21 @@ class GroundTruth:
         for manifests, must in self._of_project(project):
             pinned += manifests.versions.get(fold(claim.subject), ())
             only = must
-        same = [each for each in pinned if _is_version(claim.value, each.value)]
-        if same:
-            detail = f"{claim.subject} is at {same[0].value}"
-            return Answer(AnswerState.CONFIRMED, str(same[0].file), detail)
+        for each in pinned:
+            if _is_version(claim.value, each.value):
+                return _confirmed(str(each.file), f"{claim.subject} is at {each.value}")
         if not pinned or not only:
             return None
         detail = f"{claim.subject} is at {pinned[0].value}, not {claim.value}"
-        return Answer(AnswerState.REFUTED, str(pinned[0].file), detail)
+        return _refuted(str(pinned[0].file), detail)
 
     def _setting(self, claim: TextClaim, project: str) -> Answer | None:
         """Confirm a name; its absence here is no statement about another process."""
         if claim.subject in self.variables:
-            detail = f"{claim.subject} is set"
-            return Answer(AnswerState.CONFIRMED, "environment names", detail)
+            return _confirmed("environment names", f"{claim.subject} is set")
         for manifests, _ in self._of_project(project):
             if (file := manifests.settings.get(claim.subject)) is not None:
-                detail = f"{claim.subject} is set for a service"
-                return Answer(AnswerState.CONFIRMED, str(file), detail)
+                return _confirmed(str(file), f"{claim.subject} is set for a service")
         return None
 
     def _of_project(self, project: str) -> list[tuple[Manifests, bool]]:
@@ -142,8 +138,8 @@ def _declared(claim: TextClaim, services: Services) -> Answer | None:
     if not services.path:
         return None
     if (service := services.find(claim.subject)) is not None:
-        return Answer(AnswerState.CONFIRMED, SERVICES_FILE, f"{service.name} is declared")
-    return Answer(AnswerState.REFUTED, SERVICES_FILE, f"{claim.subject} is not declared")
+        return _confirmed(SERVICES_FILE, f"{service.name} is declared")
+    return _refuted(SERVICES_FILE, f"{claim.subject} is not declared")
 
 
 def _dependency(claim: TextClaim, services: Services) -> Answer | None:
@@ -151,14 +147,13 @@ def _dependency(claim: TextClaim, services: Services) -> Answer | None:
     service = services.find(claim.subject)
     needed = normalize_service_name(claim.value)
     if service and needed in map(normalize_service_name, service.depends_on):
-        detail = f"{service.name} depends on {claim.value}"
-        return Answer(AnswerState.CONFIRMED, SERVICES_FILE, detail)
+        return _confirmed(SERVICES_FILE, f"{service.name} depends on {claim.value}")
     return None
 
 
 def _command(claim: TextClaim) -> Answer:
     program = shutil.which(claim.subject, path=PATH)
     if program is not None:
-        return Answer(AnswerState.CONFIRMED, "programs", f"{claim.subject} is {program}")
-    detail = f"{claim.subject} is in none of the system directories of this machine"
-    return Answer(AnswerState.REFUTED, "programs", detail)
+        return _confirmed("programs", f"{claim.subject} is {program}")
+    where = "in none of the system directories of this machine"
+    return _refuted("programs", f"{claim.subject} is {where}")

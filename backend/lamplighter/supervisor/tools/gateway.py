@@ -17,7 +17,6 @@ from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.repository.store.driver import Error
 from lamplighter.supervisor.actions.gate import Gate, GateVerdict
 from lamplighter.supervisor.tools.toolbox import Toolbox, UpdatePrompt
-from lamplighter.usecases.sessions.toolbox import Tool
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +88,12 @@ async def _respond(toolbox: Toolbox, line: bytes) -> dict[str, Any]:
             answer = await toolbox.use(name, given)
             return {"text": answer.text, "is_error": answer.is_error, "found": answer.structured}
         case {"tools": True}:
-            return {"tools": [_describe_tool(each) for each in toolbox.tools]}
+            return {
+                "tools": [
+                    {"name": each.name, "about": each.about, "schema": dict(each.schema)}
+                    for each in toolbox.tools
+                ]
+            }
         case {"context": {"query": str(query)}} if toolbox.update_prompt is not None:
             return await _prompt_update(toolbox.update_prompt, query)
         case {"service": str(service), "action": str(action)}:
@@ -125,21 +129,9 @@ async def _verdict(
         return _refusal(f"its supervisor is no longer the leader: {error}")
 
 
-def _describe_tool(tool: Tool) -> dict[str, Any]:
-    return {"name": tool.name, "about": tool.about, "schema": dict(tool.schema)}
-
-
 def _refusal(words: str) -> GateVerdict:
     return GateVerdict(outcome=UseOutcome.REFUSED, text=words)
 
 
 def _verdict_fields(verdict: GateVerdict) -> dict[str, Any]:
-    return {
-        "outcome": verdict.outcome,
-        "words": verdict.text,
-        "use": verdict.use_id,
-        "attempts": verdict.attempts,
-        "exit_code": verdict.exit_code,
-        "approval": verdict.approval_id,
-        "asked": verdict.approval_state,
-    }
+    return {**verdict.values, "approval": verdict.approval_id, "asked": verdict.approval_state}

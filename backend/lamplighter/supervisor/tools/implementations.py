@@ -11,7 +11,6 @@ from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.search.search import NotebookText, SearchLayer, SearchResult
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.service import (
     GENERAL,
     Service,
@@ -45,8 +44,6 @@ from lamplighter.usecases.search import session_search
 from lamplighter.usecases.services import push_checks
 from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
-_DONE = (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED, UseOutcome.WOULD)
-
 
 @implements(RunAction)
 async def run_action(context: ToolContext, arguments: RunAction) -> ToolOutput:
@@ -57,23 +54,15 @@ async def run_action(context: ToolContext, arguments: RunAction) -> ToolOutput:
     text = f"{verdict.heading.capitalize()}: {verdict.text}."
     if verdict.use_id is not None and verdict.ran:
         text += f" Use {verdict.use_id} of its cooldown, attempt {verdict.attempts}."
-    values = {
-        "outcome": verdict.outcome.value,
-        "words": verdict.text,
-        "use": verdict.use_id,
-        "attempts": verdict.attempts,
-        "exit_code": verdict.exit_code,
-    }
-    return ToolOutput(text=text, is_error=verdict.outcome not in _DONE, structured=values)
+    return ToolOutput(text=text, is_error=not verdict.accepted, structured=verdict.values)
 
 
 @implements(EscalateService)
 async def handoff(context: ToolContext, arguments: EscalateService) -> ToolOutput:
     """Escalate a service."""
-    ingest = context.ingest()
     name = arguments.service
     service = GENERAL if normalize_service_name(name) == GENERAL else context.declared(name).name
-    return await tool_reports.escalate(ingest, service, arguments.reason)
+    return await tool_reports.escalate(context.ingest(), service, arguments.reason)
 
 
 MAX_COMMANDS: Final = 500
@@ -98,10 +87,7 @@ async def read_file(context: ToolContext, arguments: ReadFile) -> ToolOutput:
     context.count(ReadFile.tool.name, MAX_READS)
     path = arguments.path
     content = await asyncio.to_thread(
-        context.readable.read,
-        path,
-        offset=arguments.offset,
-        limit=arguments.limit,
+        context.readable.read, path, offset=arguments.offset, limit=arguments.limit
     )
     if isinstance(content, DirectoryListing):
         return _directory_answer(path, content)
@@ -195,21 +181,15 @@ async def read_memory(context: ToolContext, arguments: ReadMemory) -> ToolOutput
 @implements(SaveObservation)
 async def mem_save(context: ToolContext, arguments: SaveObservation) -> ToolOutput:
     """Save a memory, as a marker does."""
-    await _check_marker_limit(context)
-    ingest = replace(context.ingest(), tool=SaveObservation.tool.name)
+    tool = SaveObservation.tool.name
+    ingest = replace(context.ingest(), tool=tool)
+    most = ingest.active.max_markers  # markers and the tool share it
+    if await marker_results.count(ingest.db, ingest.session.id) + context.used[tool] >= most:
+        raise Conflict(f"This session has reached its limit of memories and markers: {most:,}.")
+    context.used[tool] += 1
     return await tool_reports.save(
         ingest, arguments.category, arguments.service, arguments.observation
     )
-
-
-async def _check_marker_limit(context: ToolContext) -> None:
-    """Refuse a report beyond the session's limit, which markers and the tool share."""
-    ingest = context.ingest()
-    most = ingest.active.max_markers
-    printed = await marker_results.count(ingest.db, ingest.session.id)
-    if printed + context.used[SaveObservation.tool.name] >= most:
-        raise Conflict(f"This session has reached its limit of memories and markers: {most:,}.")
-    context.used[SaveObservation.tool.name] += 1
 
 
 def _page_line(found: SearchResult) -> str:
@@ -225,11 +205,8 @@ def _line(memory: Memory, most: int | None = None) -> str:
     if most is not None and len(said) > most:
         said = f"{shorten(said, most)} (read_memory {memory.id} returns all of it)"
     state = "" if memory.active else f", inactive: {memory.inactive_reason}"
-    about = f"{memory.service or GENERAL}: {said}"
-    return (
-        f"{memory.id}. [{memory.category}] {about} "
-        f"(confidence: {round(memory.confidence, 2)}, {memory.trust}{state})"
-    )
+    marks = f"(confidence: {round(memory.confidence, 2)}, {memory.trust}{state})"
+    return f"{memory.id}. [{memory.category}] {memory.service or GENERAL}: {said} {marks}"
 
 
 def _values(memory: Memory) -> dict[str, Any]:
@@ -255,14 +232,19 @@ async def check_service(context: ToolContext, arguments: CheckService) -> ToolOu
     service = context.near(arguments.service)
     chosen = _select_checks(service, arguments.check)
     context.count(CheckService.tool.name, MAX_CHECKS)
-    before = await _previous_results(context, chosen)
-    [resolved] = await push_checks.with_results(context.gate.here.db, [chosen])
-    outcomes = await check(context.gate.session, resolved, before)
-    now = context.gate.here.now()
-    async with writing(context.gate.here.db):
+    gate, db = context.gate, context.gate.here.db
+    async with reading(db):
+        before = {
+            each.name: await checks.recent(db, chosen.name, each.name, limit=PREVIOUS_SHOWN)
+            for each in chosen.checks
+        }
+    [resolved] = await push_checks.with_results(db, [chosen])
+    outcomes = await check(gate.session, resolved, before)
+    now = gate.here.now()
+    async with writing(db):
         for each in outcomes:
-            await checks.insert(context.gate.here.db, context.gate.session.id, each, now=now)
-        await repairing.credit(context.gate, service.name, outcomes)
+            await checks.insert(db, gate.session.id, each, now=now)
+        await repairing.credit(gate, service.name, outcomes)
     return _checks_answer(context, chosen, outcomes, before)
 
 
@@ -279,24 +261,14 @@ def _select_checks(service: Service, name: str | None) -> Service:
     return replace(service, checks=selected)
 
 
-async def _previous_results(context: ToolContext, service: Service) -> PreviousResults:
-    db = context.gate.here.db
-    async with reading(db):
-        return {
-            each.name: await checks.recent(db, service.name, each.name, limit=PREVIOUS_SHOWN)
-            for each in service.checks
-        }
-
-
 def _checks_answer(
     context: ToolContext, service: Service, results: Sequence[CheckResult], before: PreviousResults
 ) -> ToolOutput:
     well = sum(each.ok for each in results)
     lines = [f"{service.name}: {well} of {len(results)} checks passed."]
     for each in results:
-        lines.append(
-            f"- {_describe_check(each)}{_describe_previous(context, before.get(each.name, ()))}"
-        )
+        previous = _describe_previous(context, before.get(each.name, ()))
+        lines.append(f"- {_describe_check(each)}{previous}")
     have = {each.name for each in results}
     lines += [
         f"- {each.name} ({each.kind}) has no result yet: its job has reported no run."
@@ -321,31 +293,19 @@ def _describe_check(result: CheckResult) -> str:
 
 
 def _describe_previous(context: ToolContext, results: Sequence[CheckResult]) -> str:
-    now = context.gate.here.now()
-    lines = [
-        f"{'ok' if each.ok else 'failed'} {format_time(each.at, now)}"
-        for each in results
-        if each.at
-    ]
+    now, words = context.gate.here.now(), {True: "ok", False: "failed"}
+    lines = [f"{words[each.ok]} {format_time(each.at, now)}" for each in results if each.at]
     return f". Before: {', '.join(lines)}" if lines else ". Not checked before"
 
 
 def _check_values(result: CheckResult, before: Sequence[CheckResult]) -> dict[str, Any]:
+    names = ["kind", "ok", "warned", "flapped", "status", "latency_ms", "attempts", "detail"]
     return {
         "check": result.name,
-        "kind": result.kind,
-        "ok": result.ok,
-        "warned": result.warned,
-        "flapped": result.flapped,
-        "status": result.status,
-        "latency_ms": result.latency_ms,
-        "attempts": result.attempts,
-        "detail": result.detail,
+        **{name: getattr(result, name) for name in names},
         "before": [
             {
-                "ok": each.ok,
-                "status": each.status,
-                "latency_ms": each.latency_ms,
+                **{name: getattr(each, name) for name in ("ok", "status", "latency_ms")},
                 "at": serialize.format_moment(each.at),
             }
             for each in before

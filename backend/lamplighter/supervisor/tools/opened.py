@@ -4,12 +4,14 @@ The program gets descriptors (`/proc/self/fd/7`) instead of names: it reads exac
 were judged, even if they are exchanged meanwhile. Its output shows the names again.
 """
 
+import asyncio
 import os
 import re
 import shutil
 import stat
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -32,9 +34,13 @@ _DESCRIPTOR: Final = re.compile(rb"/proc/self/fd/([0-9]+)/?(?=(/?))")
 
 @dataclass(slots=True)
 class PreparedCommand:
-    """A command ready to run: its arguments, its descriptors, and their names."""
+    """A command ready to run: its arguments, its descriptors, and their names.
+
+    `directory` is an empty directory of its own.
+    """
 
     argv: list[str]
+    directory: str
     fds: list[int] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
@@ -48,36 +54,40 @@ class PreparedCommand:
         return name + b"/" if name and found[0].endswith(b"/") and not found[2] else name
 
 
-def prepare(
-    permitted: PermittedCommand,
-    *,
-    roots: Sequence[Path],
-    private: Sequence[Path],
-    place: Path,
-    opened: ExitStack,
-) -> PreparedCommand:
-    """Open the targets of a command's paths; `place` is an empty directory of its own.
+@asynccontextmanager
+async def prepared(
+    permitted: PermittedCommand, readable: Readable
+) -> AsyncIterator[PreparedCommand]:
+    """Open the targets of a command's paths during the context.
 
-    Raises Conflict if a target may not be read, NotFound if it does not exist. The descriptors are
-    closed with `opened`.
+    Raises Conflict if a target may not be read, NotFound if it does not exist.
     """
-    name = permitted.argv[0]
+    directory = await asyncio.to_thread(tempfile.mkdtemp, prefix="lamplighter-")
+    try:
+        with ExitStack() as opened:
+            yield await asyncio.to_thread(_prepare, permitted, readable, directory, opened)
+    finally:
+        await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+
+
+def _prepare(
+    permitted: PermittedCommand, readable: Readable, directory: str, opened: ExitStack
+) -> PreparedCommand:
+    name, private = permitted.argv[0], readable.private
     program = name if name.startswith("/") else shutil.which(name, path=PATH)
     if program is None or not os.path.isfile(program):
         raise NotFound(f"{name} is not on this machine")
-    command = PreparedCommand([program, *permitted.argv[1:]])
-    hidden = _real_paths(private)
-    rules = CommandPolicy(roots=_real_paths(roots), hidden=hidden)
+    command = PreparedCommand([program, *permitted.argv[1:]], directory)
+    rules = CommandPolicy(roots=_real_paths(readable.roots), hidden=_real_paths(private))
     for index in permitted.paths:
         path = command.argv[index]
-        if path in SAFE_FILES:
-            continue
-        real = _real_path(path, rules)
-        _pass_descriptor(command, index, "", path, _open(real, rules.roots, private, opened))
-    for index, start, directory in permitted.within:
-        _confine_match(command, index, start, directory, private, opened)
+        if path not in SAFE_FILES:
+            real = _real_path(path, rules)
+            _pass_descriptor(command, index, "", path, _open(real, rules.roots, private, opened))
+    for index, start, within in permitted.within:
+        _confine_match(command, index, start, within, private, opened)
     if os.path.basename(program) == "git" and permitted.paths:
-        _pass_repository(command, place, opened)
+        _pass_repository(command, opened)
     if os.path.basename(program) == "diff":
         _compare_what_is_named(command)
     return command
@@ -102,8 +112,7 @@ def _real_path(path: str, rules: CommandPolicy) -> str:
 
 
 def _open(path: str, roots: Sequence[str], private: Sequence[Path], opened: ExitStack) -> int:
-    readable = Readable(roots=tuple(map(Path, roots)), private=tuple(private))
-    return readable.open(path, opened)
+    return Readable(roots=tuple(map(Path, roots)), private=tuple(private)).open(path, opened)
 
 
 def _pass_descriptor(
@@ -146,11 +155,11 @@ def _compare_what_is_named(command: PreparedCommand) -> None:
         command.argv = [word for word in command.argv if word != "--no-dereference"]
 
 
-def _pass_repository(command: PreparedCommand, place: Path, opened: ExitStack) -> None:
+def _pass_repository(command: PreparedCommand, opened: ExitStack) -> None:
     """Make git read a repository with a copy of its settings that runs no programs.
 
-    git reads its settings from `place`, which only Lamplighter writes; it reads objects and refs
-    from the opened repository.
+    git reads its settings from the directory of the command, which only Lamplighter writes; it
+    reads objects and refs from the opened repository.
     """
     top = command.fds[0]
     quoted = quote_name(command.names[top])
@@ -166,7 +175,7 @@ def _pass_repository(command: PreparedCommand, place: Path, opened: ExitStack) -
         raise NotFound(f"{quoted} has no settings: {error.strerror}") from error
     if problem := settings_problem(text.decode("utf-8", "replace")):
         raise Conflict(f"{quoted} could run a program: {problem}")
-    directory = place / "git"
+    directory = Path(command.directory, "git")
     directory.mkdir()
     (directory / "config").write_bytes(text)
     for name in GIT_COPIED:

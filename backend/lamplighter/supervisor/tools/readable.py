@@ -9,12 +9,13 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from lamplighter.domain.errors import Conflict, LamplighterError, NotFound
+from lamplighter.domain.errors import Conflict, NotFound
 
 MAX_NAMED: Final = 100
 MAX_SCANNED: Final = 10_000
@@ -64,26 +65,17 @@ class Readable:
     def read(self, path: str, *, offset: int, limit: int) -> FilePart | DirectoryListing:
         """Return part of a file, or the names in a directory; raises NotFound or Conflict."""
         root, below = self._placed(path)
-        try:
-            with ExitStack() as opened:
-                at = self._opened(opened, root, below)
-                if stat.S_ISDIR(os.fstat(at).st_mode):
-                    return _names(at)
-                return _part(at, offset=offset, limit=limit)
-        except FileNotFoundError:
-            raise NotFound(f"{path} does not exist.") from None
-        except (OSError, ValueError) as error:
-            raise _unreadable(path, error) from None
+        with _explained(path), ExitStack() as opened:
+            at = self._opened(opened, root, below)
+            if stat.S_ISDIR(os.fstat(at).st_mode):
+                return _names(at)
+            return _part(at, offset=offset, limit=limit)
 
     def open(self, path: str, opened: ExitStack) -> int:
         """Open a file or directory, closed with `opened`; raises NotFound or Conflict."""
         root, below = self._placed(path)
-        try:
+        with _explained(path):
             return self._opened(opened, root, below)
-        except FileNotFoundError:
-            raise NotFound(f"{path} does not exist.") from None
-        except (OSError, ValueError) as error:
-            raise _unreadable(path, error) from None
 
     def _placed(self, path: str) -> tuple[Path, tuple[str, ...]]:
         """Return the root that a path is below, and the parts of the rest."""
@@ -167,10 +159,8 @@ def _machine() -> frozenset[int]:
     devices = set()
     for path in MACHINE:
         with suppress(OSError):
-            found = os.stat(path)
-            if found.st_dev != os.stat("/").st_dev:
-                devices.add(found.st_dev)
-    return frozenset(devices)
+            devices.add(os.stat(path).st_dev)
+    return frozenset(devices - {os.stat("/").st_dev})
 
 
 def _refuse_special(found: os.stat_result) -> None:
@@ -179,15 +169,12 @@ def _refuse_special(found: os.stat_result) -> None:
 
 
 def _names(at: int) -> DirectoryListing:
-    names: list[str] = []
-    more = False
     with os.scandir(at) as entries:
-        for entry in entries:
-            more = len(names) >= MAX_SCANNED
-            if more:
-                break
-            names.append(f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name)
-    names.sort()
+        names = sorted(
+            f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name
+            for entry in islice(entries, MAX_SCANNED)
+        )
+        more = next(entries, None) is not None
     return DirectoryListing(tuple(names[:MAX_NAMED]), more or len(names) > MAX_NAMED)
 
 
@@ -200,10 +187,15 @@ def _part(at: int, *, offset: int, limit: int) -> FilePart:
     return FilePart(around, start - first, start, max(start, end), max(size, end))
 
 
-def _unreadable(path: str, error: OSError | ValueError) -> LamplighterError:
-    known = (
-        _OPEN_ERRORS.get(error.errno or 0, error.strerror)
-        if isinstance(error, OSError)
-        else "no name"
-    )
-    return Conflict(f"Cannot read {path}: {known}.")
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Raise NotFound or Conflict if a path cannot be opened."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise NotFound(f"{path} does not exist.") from None
+    except OSError as error:
+        why = _OPEN_ERRORS.get(error.errno or 0, error.strerror)
+        raise Conflict(f"Cannot read {path}: {why}.") from None
+    except ValueError:
+        raise Conflict(f"Cannot read {path}: no name.") from None

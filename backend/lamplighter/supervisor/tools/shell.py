@@ -3,13 +3,8 @@
 The target of a path is checked again when it is used, and judged by its real location.
 """
 
-import asyncio
 import os
-import shutil
-import tempfile
-from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from lamplighter.domain.errors import Conflict, NotFound
@@ -24,7 +19,7 @@ from lamplighter.domain.shell.rules import CommandPolicy
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.engines.bounded import ProgramResult
 from lamplighter.supervisor.actions.gate import Gate
-from lamplighter.supervisor.tools.opened import NO_PROGRAMS, PATH, prepare
+from lamplighter.supervisor.tools.opened import NO_PROGRAMS, PATH, prepared
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.usecases.sessions.toolbox import ToolOutput
 
@@ -94,10 +89,9 @@ def _rules(gate: Gate, readable: Readable) -> CommandPolicy:
 
 async def _act(gate: Gate, service: str, action: str, reason: str) -> ToolOutput:
     verdict = await gate.run_action(service, action, reason=reason)
-    done = verdict.outcome in (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED, UseOutcome.WOULD)
     return ToolOutput(
         text=f"This is the action {action} of {service}. {verdict.heading}: {verdict.text}.",
-        is_error=not done,
+        is_error=not verdict.accepted,
         structured={
             "service": service,
             "action": action,
@@ -115,54 +109,24 @@ async def _look(
     if gate.session.dry_run and permitted.declared:
         words = f"Dry run: would run {one_line(gate.here.redact(command))}."
         return ToolOutput(text=words, structured={"outcome": UseOutcome.WOULD.value})
-    directory = await asyncio.to_thread(tempfile.mkdtemp, prefix="lamplighter-")
+    passed = {name: gate.env[name] for name in _PASSED_VARIABLES if name in gate.env}
     try:
-        return await _run(gate, readable, permitted, command, Path(directory), seconds)
-    except Conflict as escape:
-        why = str(escape).rstrip(".")
-        await gate.refuse(command, why)
-        return _failed(f"Not run: {why}.")
-    except NotFound as missing:
-        return _failed(f"Not run: {str(missing).rstrip('.')}.")
-    finally:
-        await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
-
-
-async def _run(
-    gate: Gate,
-    readable: Readable,
-    permitted: PermittedCommand,
-    command: str,
-    directory: Path,
-    seconds: float,
-) -> ToolOutput:
-    with ExitStack() as opened:
-        ready = await asyncio.to_thread(
-            lambda: prepare(
-                permitted,
-                roots=readable.roots,
-                private=readable.private,
-                place=directory,
-                opened=opened,
+        async with prepared(permitted, readable) as ready:
+            ended = await gate.look(
+                shorten(command, SHOWN_CHARS),
+                ready.argv,
+                timeout=seconds,
+                env={**COMMAND_ENV, **passed, **ready.env},
+                directory=ready.directory,
+                fds=ready.fds,
             )
-        )
-        ended = await gate.look(
-            shorten(command, SHOWN_CHARS),
-            ready.argv,
-            timeout=seconds,
-            env={**_env(gate), **ready.env},
-            directory=str(directory),
-            fds=ready.fds,
-        )
+    except (Conflict, NotFound) as error:
+        why = str(error).rstrip(".")
+        if isinstance(error, Conflict):  # the command would have read another place
+            await gate.refuse(command, why)
+        return _failed(f"Not run: {why}.")
     ended = replace(ended, output=ready.named(ended.output), errors=ready.named(ended.errors))
     return _command_answer(gate, ended, seconds)
-
-
-def _env(gate: Gate) -> dict[str, str]:
-    return {
-        **COMMAND_ENV,
-        **{name: gate.env[name] for name in _PASSED_VARIABLES if name in gate.env},
-    }
 
 
 def _command_answer(gate: Gate, ended: ProgramResult, seconds: float) -> ToolOutput:
@@ -170,12 +134,10 @@ def _command_answer(gate: Gate, ended: ProgramResult, seconds: float) -> ToolOut
         return _failed(f"Not run: {gate.here.redact(ended.error)}.")
     output = _cut_output(gate, ended.output, SHOWN_CHARS)
     errors = _cut_output(gate, ended.errors, ERRORS_CHARS)
-    how = f"exit {ended.exit_code}"
-    if ended.timed_out:
-        how = f"timed out after {seconds:g} s"
+    how = f"timed out after {seconds:g} s" if ended.timed_out else f"exit {ended.exit_code}"
     parts = [how, output, f"On standard error:\n{errors}" if errors else ""]
     return ToolOutput(
-        text="\n".join(part for part in parts if part),
+        text="\n".join(filter(None, parts)),
         is_error=ended.timed_out,
         structured={
             "exit_code": ended.exit_code,

@@ -50,7 +50,8 @@ def _merge_phrases(row: Sequence[TextItem], lexicon: Lexicon) -> list[TextItem]:
     at = 0
     roots = [lexicon.root(each.text) if each.kind in ("word", "number") else "" for each in row]
     while at < len(row):
-        for length in range(min(lexicon.longest, len(row) - at), 0, -1):
+        longest = lexicon.longest.get(roots[at], 0)
+        for length in range(min(longest, len(row) - at), 0, -1):
             word = lexicon.phrases.get(tuple(roots[at : at + length]))
             if word is not None:
                 items.append(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from math import exp
+from operator import mul
 from typing import Final
 
 from lamplighter.domain.relate.analysis import LIGHT, Analysis, Clause, ClauseWord
@@ -413,7 +414,7 @@ class Weights:
         """Return the probabilities of the three relations; they add up to 1."""
         values = [figures[name] for name in self.names]
         scores = [
-            bias + sum(weight * value for weight, value in zip(row, values, strict=True))
+            bias + sum(map(mul, row, values))
             for row, bias in zip(self.rows, self.bias, strict=True)
         ]
         top = max(scores)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
@@ -59,6 +59,7 @@ REASON_CHARS: Final = 300
 FRAME_PROBABILITY: Final = 0.99
 OUT_TOPIC: Final = 0.5
 PARTS: Final = 4  # claims of a text that are compared with each claim of the other
+FRAMES_CACHED: Final = 256  # observations
 OTHER_SIGNS: Final = ("opposed", "often", "amount", "only_one")
 
 
@@ -440,12 +441,18 @@ def _format_measure(measure: Measure) -> str:
 
 def judge_frame(new: str, existing: str) -> RelationVerdict | None:
     """Judge two observations of one frame; None if they do not share a frame."""
-    for frame in FRAMES:
-        said = frame.fillers(new)
-        known = None if said is None else frame.fillers(existing)
-        if said is not None and known is not None:
+    for frame, said in _frames_of(new):
+        known = frame.fillers(existing)
+        if known is not None:
             return _judge_fillers(frame, said, known)
     return None
+
+
+@lru_cache(FRAMES_CACHED)
+def _frames_of(observation: str) -> list[tuple[Frame, Mapping[str, str]]]:
+    """Return the frames of an observation, which is compared with many others, with its fillers."""
+    found = ((frame, frame.fillers(observation)) for frame in FRAMES)
+    return [(frame, fillers) for frame, fillers in found if fillers is not None]
 
 
 def _judge_fillers(

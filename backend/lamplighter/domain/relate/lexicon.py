@@ -48,7 +48,10 @@ class Pole:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Words by their stems; each analysis records the `version` of its lexicon."""
+    """Words by their stems; each analysis records the `version` of its lexicon.
+
+    `longest` is the length of the longest phrase that begins with a stem.
+    """
 
     version: str
     phrases: Mapping[tuple[str, ...], str] = field(repr=False)
@@ -71,7 +74,7 @@ class Lexicon:
     frames: frozenset[str] = field(repr=False)
     things: frozenset[str] = field(repr=False)
     conditions: frozenset[str] = field(repr=False)
-    longest: int = 1
+    longest: Mapping[str, int] = field(repr=False)
 
     def root(self, word: str) -> str:
         """Return the stem of a lower-case word, irregular forms included."""
@@ -246,7 +249,8 @@ def _build(
         frames=frozenset(map(root, lists["several"])),
         things=frozenset(lists["things"]),
         conditions=frozenset(map(root, lists["conditions"])),
-        longest=max(map(len, phrases), default=1),
+        # the last one of a stem is kept
+        longest={phrase[0]: len(phrase) for phrase in sorted(filter(None, phrases), key=len)},
     )
 
 

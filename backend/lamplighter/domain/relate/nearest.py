@@ -64,11 +64,15 @@ class TermIndex:
                 self._rank(ids, weight, scores)
                 continue
             left -= len(ids)
-            for number in ids[-VISITS:]:  # the newest, if even the rarest word is frequent
+            visited = ids[-VISITS:]  # the newest, if even the rarest word is frequent
+            if not scores:
+                scores = dict.fromkeys(visited, weight)
+                continue
+            for number in visited:
                 scores[number] = scores.get(number, 0.0) + weight
-        gone = self._gone
-        here = ((score, number) for number, score in scores.items() if number not in gone)
-        return [number for _, number in nlargest(limit, here)]
+        for number in self._gone.intersection(scores):
+            del scores[number]
+        return [number for _, number in nlargest(limit, zip(scores.values(), scores, strict=True))]
 
     def _forget(self, number: int) -> None:
         """Remove an observation from every list: its terms have changed."""

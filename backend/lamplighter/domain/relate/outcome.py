@@ -154,10 +154,11 @@ def _compare_signs(one: Outcome, two: Outcome, sign: int) -> int:
 def _needs(main: Sequence[_Word]) -> bool:
     """Whether something is needed or awaited, other than a time."""
     for at, word in enumerate(main):
-        timed = any(each.text[:1].isdecimal() for each in main[at + 1 : at + 4])
-        helped = any(each.root in _EFFORT for each in main[at + 1 : at + 5])
-        if word.root in _NEEDS and not timed and not helped:
-            return True
+        if word.root in _NEEDS:
+            timed = any(each.text[:1].isdecimal() for each in main[at + 1 : at + 4])
+            helped = any(each.root in _EFFORT for each in main[at + 1 : at + 5])
+            if not timed and not helped:
+                return True
         if word.root in _MUST and any(each.root == _WAIT for each in main):
             return True
     return False

@@ -322,7 +322,8 @@ class _ClauseReader:
         """Whether a bare number is part of a name, and no amount: "needs PostgreSQL 14"."""
         noun = self.tokens[-1] if self.tokens else None
         after = self.lexicon.root(self.then)
-        ends = after in self.lexicon.fillers | self.lexicon.conditions or not after.isalnum()
+        ends = after in self.lexicon.fillers or after in self.lexicon.conditions
+        ends = ends or not after.isalnum()
         if noun is None or noun.place != self.place - 1 or not text.isdecimal() or not ends:
             return False
         if noun.senses[0].key == "version":

@@ -150,9 +150,10 @@ def _subject_things(row: Sequence[TextItem], roots: Sequence[str], lexicon: Lexi
     for at, (item, root) in enumerate(zip(row, roots, strict=True), 1):
         if not _ENDS_SUBJECT.isdisjoint((item.raw or item.text).split()):
             break
-        if any(pole.axis in lexicon.things for pole in lexicon.poles.get(root, ())):
+        poles = lexicon.poles.get(root)
+        if poles and any(pole.axis in lexicon.things for pole in poles):
             places.add(at)
-        elif root in lexicon.frames | lexicon.single:
+        elif root in lexicon.frames or root in lexicon.single:
             break
     return places
 

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,18 +42,36 @@ _COMPUTED: Final[Mapping[str, Callable[[re.Match[str]], str]]] = {
     "{ratio}": lambda found: f"{100 * int(found[1]) // (int(found[2]) or 1)} % of",
 }
 
-Rewrite = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+_GROUP_NAME: Final = re.compile(r"\?P<\w+>")
+_WORD_START: Final = r"\b"
 
 
-def _rewrites(kind: str) -> Iterator[Rewrite]:
-    """Yield the patterns of a kind, and what each is rewritten to."""
-    for pattern, _, words in (rule.rpartition(" -> ") for name, rule in _RULES if name == kind):
-        yield re.compile(pattern), _COMPUTED.get(words) or words[1:-1]
+class _Rewrites:
+    """The patterns of a kind, and what each is rewritten to, in their order."""
+
+    def __init__(self, kind: str) -> None:
+        rules = [rule.rpartition(" -> ") for name, rule in _RULES if name == kind]
+        self._rules = [
+            (re.compile(pattern), _COMPUTED.get(words) or words[1:-1])
+            for pattern, _, words in rules
+        ]
+        # most texts match no pattern: one search for any of them replaces a search for each
+        patterns = [_GROUP_NAME.sub("", pattern) for pattern, _, _ in rules]
+        at_words = "|".join(each[2:] for each in patterns if each.startswith(_WORD_START))
+        others = [each for each in patterns if not each.startswith(_WORD_START)]
+        self._any = re.compile("|".join([rf"{_WORD_START}(?:{at_words})", *others]))
+
+    def apply(self, text: str) -> str:
+        """Return a text with all matches rewritten."""
+        if self._any.search(text):
+            for pattern, words in self._rules:
+                text = pattern.sub(words, text)
+        return text
 
 
-_CONTRACTIONS: Final = tuple(_rewrites("contraction"))
-_SPELLED: Final = tuple(_rewrites("spelled"))
-_BOUNDS: Final = tuple(_rewrites("bound"))
+_CONTRACTIONS: Final = _Rewrites("contraction")
+_SPELLED: Final = _Rewrites("spelled")
+_BOUNDS: Final = _Rewrites("bound")
 _TURNED: Final = frozenset(frozenset(pair.split()) for kind, pair in _RULES if kind == "turned")
 
 _WEEK: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -143,13 +161,9 @@ def _split_words(text: str) -> list[str]:
 def split_items(text: str) -> list[TextItem]:
     """Return the items of the beginning of a text; never fails."""
     normalized = _LETTER.sub(r"id_\1", _fold(text)).lower()
-    for pattern, words in _CONTRACTIONS:
-        normalized = pattern.sub(words, normalized)
+    normalized = _CONTRACTIONS.apply(normalized)
     normalized = _NUMBER_WORD.sub(lambda found: _WORDED[found[0]], normalized)
-    for pattern, spelled in _SPELLED:
-        normalized = pattern.sub(spelled, normalized)
-    for pattern, bound in _BOUNDS:
-        normalized = pattern.sub(bound, normalized)
+    normalized = _BOUNDS.apply(_SPELLED.apply(normalized))
     return [_build_item(found) for found in _ITEM.finditer(normalized)]
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -364,6 +365,15 @@ def test_an_unknown_id_returns_404_and_an_invalid_id_400(
     more: dict[str, Any] = {"json": {"title": "x"}} if entry.body else {}
 
     failure(asking.request(entry.method, entry.path.replace("{id}", number), **more), status)
+
+
+@pytest.mark.parametrize("is_strict", [True, False])
+def test_the_openapi_document_declares_each_schema_that_it_names(is_strict: bool) -> None:
+    document = openapi(prefix="", strict=is_strict, tokens=is_strict)
+
+    named = re.findall('"#/components/schemas/([^"]+)"', json.dumps(document))
+
+    assert set(named) <= set(document["components"]["schemas"])
 
 
 def test_the_openapi_document_states_required_scopes(asking: httpx2.Client) -> None:

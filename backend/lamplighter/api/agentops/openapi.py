@@ -106,7 +106,7 @@ def _responses(each: AgentOpsOperation, *, strict: bool, tokens: bool) -> dict[s
         if each.is_list and gives is each.gives:
             schema = {"type": "array", "items": schema}
         good["content"] = {_JSON: {"schema": schema}}
-    failed = {"$ref": _REF.format(name="Failure")}
+    failed = {"$ref": _REF.format(name=shapes.AgentOpsFailure.__name__)}
     wrong = {"description": "The error.", "content": {_JSON: {"schema": failed}}}
     statuses = {403, 503, *each.problems}
     statuses |= {507} if each.method != "GET" else set()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.access.browser import BROWSER_CHARS, describe_browser
+from lamplighter.domain.access.access import BROWSER_CHARS, describe_browser
 
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
 

@@ -23,13 +23,13 @@ def login(context: click.Context) -> None:
 @JSON
 def list_logins(*, as_json: bool) -> None:
     """List active logins, last used first."""
-    found = read("tokens.list_logins")["items"]
+    logins = read("tokens.list_logins")["items"]
     lines = (
         f"Login {each['id']}: {each['browser']}, used {each['seen_at'][:16]}Z,"
         f" expires {each['expires_at'][:16]}Z"
-        for each in found
+        for each in logins
     )
-    print_answer(found, lines, as_json=as_json)
+    print_answer(logins, lines, as_json=as_json)
 
 
 @login.command("end")

@@ -147,14 +147,14 @@ def _read_tables(
 
     sheet = hooks.TomlSheet(path, text.splitlines(), wrong)
     tables = FileTables(hooks.read_hook_table(sheet, read), agents.read_agents(sheet, read))
-    known = [setting.name for setting in SETTINGS if setting.name != "home"]
-    known += [*hooks.TABLES, agents.TABLE]
+    allowed = [setting.name for setting in SETTINGS if setting.name != "home"]
+    allowed += [*hooks.TABLES, agents.TABLE]
     for name in read:
         if name == "home":
             why = f"can only be set by {PREFIX}HOME, because that directory contains this file"
             wrong.append(InvalidField(f"{path}: {name}", why))
-        elif name not in known:
-            wrong.append(InvalidField(f"{path}: {name}", f"is not a setting{_hint(name, known)}"))
+        elif name not in allowed:
+            wrong.append(InvalidField(f"{path}: {name}", f"is not a setting{_hint(name, allowed)}"))
     return tables
 
 

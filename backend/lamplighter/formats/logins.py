@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from lamplighter.domain.access.access import Login
-from lamplighter.domain.access.browser import describe_browser
+from lamplighter.domain.access.access import Login, describe_browser
 from lamplighter.formats.serialize import Writer
 
 serialize_login: Final = Writer[Login](id=("browser", lambda login: describe_browser(login.agent)))

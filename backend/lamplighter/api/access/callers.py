@@ -15,8 +15,7 @@ from starlette.types import Scope
 
 from lamplighter.api.hub import Hub
 from lamplighter.api.responses import problem
-from lamplighter.domain.access.access import Caller, Login, Token, hash_secret
-from lamplighter.domain.access.browser import describe_browser
+from lamplighter.domain.access.access import Caller, Login, Token, describe_browser, hash_secret
 from lamplighter.domain.change import Change
 from lamplighter.repository import Database
 from lamplighter.repository.access import logins, tokens

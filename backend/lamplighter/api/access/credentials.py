@@ -17,10 +17,10 @@ from lamplighter.domain.access.access import (
     ADMIN,
     Caller,
     covers,
+    describe_browser,
     validate_scopes,
     validate_token_name,
 )
-from lamplighter.domain.access.browser import describe_browser
 from lamplighter.domain.access.device import Subscription
 from lamplighter.domain.clients.agent import validate_agent_name
 from lamplighter.domain.errors import InvalidField, collect_errors

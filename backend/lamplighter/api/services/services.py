@@ -335,13 +335,13 @@ async def resume(request: Request) -> Response:
     return _pause_out(request, found)
 
 
-def _silence_out(found: Silence | None) -> dict[str, Any] | None:
-    if found is None:
+def _silence_out(silence: Silence | None) -> dict[str, Any] | None:
+    if silence is None:
         return None
     return {
-        "kind": found.kind,
-        "until": serialize.format_moment(found.until),
-        "reason": found.reason,
+        "kind": silence.kind,
+        "until": serialize.format_moment(silence.until),
+        "reason": silence.reason,
     }
 
 

@@ -114,15 +114,15 @@ def events(*, as_json: bool, **options: Any) -> None:
 
 
 def _print_rows(
-    found: Mapping[str, Any],
+    answer: Mapping[str, Any],
     what: str,
     line: Callable[[Mapping[str, Any]], str],
     *,
     as_json: bool,
 ) -> None:
-    items = found["items"]
+    items = answer["items"]
     print_answer(items, map(line, items) if items else [f"No {what} found."], as_json=as_json)
-    if found["more"] and not as_json:
+    if answer["more"] and not as_json:
         click.echo(f"Older {what} are not shown; see --limit.", err=True)
 
 

@@ -1,4 +1,4 @@
-"""Access: scopes, the callers that have them, and their credentials."""
+"""Access: scopes, the callers that have them, their credentials, and the browsers of people."""
 
 import hashlib
 import hmac
@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 
 from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.fields import Field
-from lamplighter.domain.text import one_line
+from lamplighter.domain.text import one_line, shorten
 
 ADMIN: Final = "admin"
 DAILY: Final = (
@@ -231,3 +231,35 @@ def validate_token_name(given: str) -> str:
     if name.startswith(MACHINE):
         raise Invalid(InvalidField("name", f"{MACHINE!r} is reserved for the home's own token"))
     return name
+
+
+BROWSER_CHARS: Final = 60
+UNKNOWN_BROWSER: Final = "Unknown browser"
+
+# the order matters: most browsers also claim to be Chrome and Safari
+_BROWSERS: Final = (
+    ("Edge", r"\bEdg(?:e|A|iOS)?/"),
+    ("Opera", r"\b(?:OPR|Opera)/"),
+    ("Firefox", r"\b(?:Firefox|FxiOS)/"),
+    ("Chrome", r"\b(?:Headless)?(?:Chrome|Chromium|CriOS)/"),
+    ("Safari", r"\bSafari/"),
+)
+_SYSTEMS: Final = (
+    ("Android", r"\bAndroid\b"),
+    ("iOS", r"\b(?:iPhone|iPad|iPod)\b"),
+    ("ChromeOS", r"\bCrOS\b"),
+    ("Windows", r"\bWindows\b"),
+    ("macOS", r"\bMac OS X\b"),
+    ("Linux", r"\bLinux\b"),
+)
+
+
+def describe_browser(agent: str) -> str:
+    """Return `Firefox on Linux`; for an unknown browser, the beginning of its User-Agent."""
+    names = [_first_match(each, agent) for each in (_BROWSERS, _SYSTEMS)]
+    known = " on ".join(name for name in names if name)
+    return known or shorten(one_line(agent), BROWSER_CHARS) or UNKNOWN_BROWSER
+
+
+def _first_match(names: tuple[tuple[str, str], ...], agent: str) -> str:
+    return next((name for name, sign in names if re.search(sign, agent)), "")

@@ -249,7 +249,6 @@ def _build(
         frames=frozenset(map(root, lists["several"])),
         things=frozenset(lists["things"]),
         conditions=frozenset(map(root, lists["conditions"])),
-        # the last one of a stem is kept
         longest={phrase[0]: len(phrase) for phrase in sorted(filter(None, phrases), key=len)},
     )
 

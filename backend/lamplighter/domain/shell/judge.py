@@ -34,10 +34,12 @@ _WHY: Final = {
     **dict.fromkeys("*?[]", "{!r} would expand to file names; quote it or write out the names"),
     **dict.fromkeys("(){}", "{!r} would group or define commands"),
 }
+# each part begins in its own way, so that a backslash is never read apart from what it escapes
+_DOUBLE: Final = r"""(?:\\["\\$`]|\\(?!["\\$`])|[^"\\$`!])*"""
 _PIECE: Final = re.compile(
-    r"""'(?P<single>[^']*)'|"(?P<double>(?:\\["\\$`]|[^"$`!])*+)"|\\(?P<escaped>.)|[^'"\\]"""
+    rf"""'(?P<single>[^']*)'|"(?P<double>{_DOUBLE})"|\\(?P<escaped>.)|[^'"\\]"""
 )
-_EXPANDED: Final = re.compile(r'"(?:\\["\\$`]|[^"$`!])*+([$`!])')
+_EXPANDED: Final = re.compile(rf'"{_DOUBLE}([$`!])')
 _ESCAPED: Final = re.compile(r'\\(["\\$`])')
 _BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Invisible letters and signs."""

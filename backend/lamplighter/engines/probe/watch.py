@@ -40,13 +40,13 @@ class ProbeSession:
     def end_use(
         self,
         use: str,
-        words: str,
+        text: str,
         *,
         failed: bool = False,
         values: Mapping[str, object] | None = None,
     ) -> None:
         """Print the result of a tool."""
-        block = {"type": "tool_result", "tool_use_id": use, "content": words, "is_error": failed}
+        block = {"type": "tool_result", "tool_use_id": use, "content": text, "is_error": failed}
         self.emit(tool_result_line(block, values))
 
     def emit_text(self, *words: str) -> None:

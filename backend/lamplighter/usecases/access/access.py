@@ -16,13 +16,13 @@ from lamplighter.domain.access.access import (
     Credential,
     Login,
     Token,
+    describe_browser,
     hash_secret,
     normalize_code,
     parse_credential,
     validate_scopes,
     validate_token_name,
 )
-from lamplighter.domain.access.browser import describe_browser
 from lamplighter.domain.clients.agent import validate_agent_name
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.sessions.session import Session

@@ -96,10 +96,11 @@ async def test_stopped_session_keeps_its_output(db: Database, tmp_path: Path, re
 
 
 LATE = """
-import json, signal, socket, sys
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+import json, socket, sys
 given = json.load(sys.stdin)
 print(json.dumps({"type": "system", "subtype": "init"}), flush=True)
-signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
 signal.sigwait([signal.SIGINT])
 with socket.socket(socket.AF_UNIX) as gate:
     gate.connect(given["gate"])
@@ -114,7 +115,7 @@ async def test_timed_out_session_starts_no_action(db: Database, tmp_path: Path) 
     engine.write_text(LATE)
     restart = Action(name="restart", kind=ActionKind.RESTART, argv=("/bin/touch", str(acted)))
     services = Services((Service(name="web", actions=(restart,)),), path="here")
-    more = {"limits": Limits(grace=20), "session_seconds": 0.3}
+    more = {"limits": Limits(grace=20), "session_seconds": 3}  # a busy machine starts it in 1 s
     async with leading(db, tmp_path, services=services, **more) as bench:
         bench.engine = ModelEngine(shlex.join([sys.executable, "-S", str(engine)]))
         bench.change(engines={"model": bench.engine}, max_tier=3)

@@ -53,17 +53,21 @@ IN_CODE: Final = "in code"
 QUOTED: Final = "quoted"
 
 _NAME: Final = "[a-zA-Z0-9_-]+"
+MEMORY: Final = re.compile(
+    r"\[MEMORY:(timing|dependency|behavior|remediation|maintenance)(?::([a-zA-Z0-9_-]+))?\]\s*(.+)"
+)
+_EVENT: Final = re.compile(rf"\[EVENT:({_NAME})(?::({_NAME}))?\]\s*(.+)")
+_COOLDOWN: Final = re.compile(
+    rf"\[COOLDOWN:(restart|redeployment):({_NAME})\]\s*(success|failure)\s*[—–-]\s*(.+)"
+)
+_ESCALATE: Final = re.compile(rf"\[ESCALATE:({_NAME})\]\s*(.+)")
 _FORMS: Final = {
-    MarkerKind(what): re.compile(rf"\[{what.upper()}{form}(?P<body>.+)")
-    for what, form in {
-        "memory": rf":(?P<category>{'|'.join(OPERATIONAL)})(?::(?P<service>{_NAME}))?\]\s*",
-        "event": rf":(?P<category>{_NAME})(?::(?P<service>{_NAME}))?\]\s*",
-        "cooldown": rf":(?P<category>restart|redeployment):(?P<service>{_NAME})\]"
-        r"\s*(?P<outcome>success|failure)\s*[—–-]\s*",
-        "escalate": rf":(?P<service>{_NAME})\]\s*",
-    }.items()
+    MarkerKind.MEMORY: (MEMORY, ("category", "service", "body")),
+    MarkerKind.EVENT: (_EVENT, ("category", "service", "body")),
+    MarkerKind.COOLDOWN: (_COOLDOWN, ("category", "service", "outcome", "body")),
+    MarkerKind.ESCALATE: (_ESCALATE, ("service", "body")),
 }
-MEMORY: Final = _FORMS[MarkerKind.MEMORY]
+"""The form of each kind of marker (SPEC-0015 gives that of memories), and what its groups are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,14 +224,16 @@ def _trim_emphasis(segment: str, *, before: str) -> str:
 def _build_marker(number: int, text: str, ignored: str = "") -> Marker:
     start = MARKER_START.match(text)
     what = MarkerKind(start[1].lower()) if start else MarkerKind.MEMORY
-    match = _FORMS[what].match(text)
-    body = match["body"].strip() if match else ""
+    form, names = _FORMS[what]
+    match = form.match(text)
+    parts = dict(zip(names, match.groups(), strict=True)) if match else {}
+    body = parts.get("body", "").strip()
     reading, reason = MarkerReading.TAKEN, ""
     if ignored:
         reading, reason = MarkerReading.IGNORED, ignored
     elif not body:
         reading, reason = MarkerReading.REFUSED, _invalid_reason(what, text)
-    parts = {**match.groupdict(), "body": body} if match and body else {}
+    parts = {**parts, "body": body} if body else {}
     return Marker(what=what, reading=reading, line=number, text=text, reason=reason, **parts)
 
 

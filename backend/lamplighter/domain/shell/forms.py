@@ -117,7 +117,7 @@ KINDS: Final[Mapping[str, WordKind]] = {
         r"(?s)(?=.{1,200}\Z)(?:[^%@\\]|\\[nrt\\]|%\{[a-z_]+\})+",
         "may contain only text and %{variables}",
     ),
-    # a placeholder of a signature, with each sign that git accepts before it, runs gpg
+    # the format of a signature (%G) runs gpg; git accepts each of these signs before the letter
     "git_format": _matching(r"(?s)(?!.*%[-+ ]?G).{1,200}", "is too long or would run a program"),
     "revision": _matching(
         rf"(?s)(?!.*(?:/\.\.|\.\./)){_REVISION}(?:\.\.\.?{_REVISION})?", "is not a revision"

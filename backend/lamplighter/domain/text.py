@@ -4,7 +4,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
@@ -22,6 +22,11 @@ def format_time(at: datetime, now: datetime, *, seconds: bool = False) -> str:
     """Return a moment as text: the time, and the date if it is not today."""
     day = "" if at.date() == now.date() else f"{at:%d %b} "
     return f"{day}{at:%H:%M:%S} UTC" if seconds else f"{day}{at:%H:%M} UTC"
+
+
+def format_exact(at: datetime) -> str:
+    """Write an aware moment as `YYYY-MM-DDTHH:MM:SS.ffffffZ`: text that sorts by time."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def one_line(text: str) -> str:

@@ -1,11 +1,12 @@
 """Values as plain JSON: one shape for the API, the change feed and the command line."""
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from lamplighter.domain.fields import DeclaredField, declared_fields
+from lamplighter.domain.text import format_exact
 
 if TYPE_CHECKING:  # late imports: a command loads only the types that it writes
     from lamplighter.domain.access.access import Device, Token
@@ -31,10 +32,8 @@ T = TypeVar("T")
 
 
 def format_moment(moment: datetime | None) -> str | None:
-    """Write a moment as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
-    if moment is None:
-        return None
-    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+    """Write a moment, if there is one, as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
+    return None if moment is None else format_exact(moment)
 
 
 class Writer(Generic[T]):

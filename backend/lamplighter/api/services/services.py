@@ -137,11 +137,14 @@ async def overview(request: Request, query: shapes.OverviewQuery) -> Response:
         summary = await views.overview(
             here.db, here.services(), start=start, now=now, project=project
         )
-        pulled = await here.halt_control.pulled(here.db)
-        spent = await spending.spending_status(here)
-    active_halt = halt.as_json(here, pulled) if pulled else None
+    pulled = here.halt_control.by_file() or summary.halt
     shown = _overview(here, summary, start=start, now=now)
-    return answer({**shown, "spending": spent, "halt": active_halt, "seq": summary.seq})
+    more = {
+        "spending": spending.as_json(here, summary.charges),
+        "halt": halt.as_json(here, pulled) if pulled else None,
+        "seq": summary.seq,
+    }
+    return answer({**shown, **more})
 
 
 @operation("GET", "/learned", "memories:read", shapes.LearnedPage, across=True)

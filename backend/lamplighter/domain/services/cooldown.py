@@ -1,7 +1,7 @@
 """Cooldowns: the allowed number of actions on a service, and their current usage."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -157,13 +157,15 @@ class CooldownStatus:
 
 
 def cooldown_status(
-    service: str, action: ActionKind, uses: Iterable[CooldownUse], *, now: datetime
+    service: str, action: ActionKind, uses: Sequence[CooldownUse], *, now: datetime
 ) -> CooldownStatus:
     """Count the uses of a service's cooldown in its window.
 
     A use in the future counts: setting the clock back frees no slot.
     """
     limit = LIMITS[action]
+    if not uses:
+        return CooldownStatus(service=service, action=action, used=0, limit=limit)
     spent = [use for use in uses if use.action is action and use.spent]
     counted = sorted(use.created_at for use in spent if now - use.created_at < limit.window)
     frees_at = None

@@ -8,7 +8,13 @@ import sqlalchemy as sa
 from lamplighter.domain.actions.halt import Halt, HaltSource
 from lamplighter.formats import serialize as plain
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import PublishedRows, Statement, publisher
+from lamplighter.repository.store.statements import (
+    Fetch,
+    PublishedRows,
+    Statement,
+    fetch_optional,
+    publisher,
+)
 from lamplighter.repository.store.tables import halts, reader
 
 ENTITY: Final = "halt"
@@ -29,7 +35,12 @@ async def insert(db: Database, way: HaltSource, *, reason: str, by: str, now: da
 
 async def get_active(db: Database, way: HaltSource = HaltSource.ROW) -> Halt | None:
     """Return the active halt of one kind."""
-    return await db.fetch_first(_ACTIVE(way=way), _rows.read)
+    return await db.fetch(active_fetch(way))
+
+
+def active_fetch(way: HaltSource = HaltSource.ROW) -> Fetch[Halt | None]:
+    """Build the fetch of the active halt of one kind."""
+    return fetch_optional(_ACTIVE(way=way), _rows.read)
 
 
 async def is_halted(db: Database) -> bool:

@@ -373,7 +373,11 @@ _CHARGES: Final = Statement(
 
 async def charges_since(db: Database, at: datetime) -> "list[Charge]":
     """Return the charge of each session since a moment, oldest first, without free sessions."""
+    return await db.fetch(charges_fetch(at))
+
+
+def charges_fetch(at: datetime) -> "Fetch[list[Charge]]":
+    """Build the fetch of the charge of each session since a moment, without free sessions."""
     from lamplighter.domain.sessions.cost import Charge
 
-    rows = await db.fetch_all(_CHARGES(at=at))
-    return [Charge(row["started_at"], float(row["dollars"])) for row in rows]
+    return fetch_list(_CHARGES(at=at), lambda row: Charge(row["started_at"], float(row["dollars"])))

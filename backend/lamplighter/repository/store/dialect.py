@@ -11,6 +11,8 @@ from sqlalchemy.sql.elements import Grouping
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, UserDefinedType
 
+from lamplighter.domain.text import format_exact
+
 T = TypeVar("T")
 
 metadata: Final = sa.MetaData()
@@ -149,7 +151,7 @@ def stamp(at: datetime) -> str:
     """Format a moment in the one text form that is used everywhere."""
     if at.tzinfo is None:
         raise ValueError("a moment without a time zone")
-    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+    return format_exact(at)
 
 
 def moment(text: str) -> datetime:

@@ -109,6 +109,11 @@ def fetch_list(query: Any, read: Callable[[Any], T]) -> Fetch[list[T]]:
     return Fetch([query], lambda found: [read(row) for row in found[0]])
 
 
+def fetch_optional(query: Any, read: Callable[[Any], T]) -> Fetch[T | None]:
+    """Build the fetch of the first row of one query, converted to a value; None without rows."""
+    return Fetch([query], lambda found: read(found[0][0]) if found[0] else None)
+
+
 def prepare_insert(
     table: sa.Table, *names: str, returning: sa.Table | sa.Column[Any] | None = None
 ) -> Statement:

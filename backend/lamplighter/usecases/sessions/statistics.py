@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from lamplighter.domain.sessions.session import TIERS, Status
@@ -34,9 +35,14 @@ def first_day(now: datetime) -> date:
     return min(last_days(now)[0], now.date().replace(day=1))
 
 
-def last_days(now: datetime) -> list[date]:
+def last_days(now: datetime) -> Sequence[date]:
     """Return the last days, oldest first."""
-    return [now.date() - timedelta(days=back) for back in reversed(range(DAYS))]
+    return _days_until(now.date())
+
+
+@lru_cache(maxsize=2)
+def _days_until(day: date) -> Sequence[date]:
+    return tuple(day - timedelta(days=back) for back in reversed(range(DAYS)))
 
 
 def summarize_runs(runs: Sequence[DayRuns], *, now: datetime) -> RunStatistics:

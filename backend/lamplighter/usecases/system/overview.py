@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
+from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.services.checks.silence import (
     Silence,
     silences_of,
@@ -17,13 +18,14 @@ from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.series import CheckSeries, PointState
 from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.cost import DAY, Charge
 from lamplighter.domain.sessions.handoff import Escalation
 from lamplighter.domain.sessions.session import CheckResult, OutcomeState, Session
 from lamplighter.repository import Database
 from lamplighter.repository.memory import facets, reviews
 from lamplighter.repository.services import checks, cooldowns, incidents, pauses, series
 from lamplighter.repository.services.checks import CheckDay, LatestResult
-from lamplighter.repository.sessions import approvals, escalations, sessions
+from lamplighter.repository.sessions import approvals, escalations, halts, sessions
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.database import home_of
 from lamplighter.repository.store.statements import Fetch
@@ -98,7 +100,8 @@ class ServiceCondition:
 class SystemOverview:
     """Status of everything; `incidents` are the most urgent of the open ones.
 
-    `seq` is the number of the newest change.
+    `seq` is the number of the newest change, `charges` are those of the last 24 hours. `halt` is
+    the one in the database: the file in the home halts too.
     """
 
     seq: int
@@ -116,6 +119,8 @@ class SystemOverview:
     incidents: tuple[Incident, ...]
     open_incidents: Mapping[Level, int]
     repaired: tuple[Incident, ...]
+    halt: Halt | None
+    charges: tuple[Charge, ...]
 
     @property
     def state(self) -> ServiceState:
@@ -150,6 +155,8 @@ async def overview(
         (urgent, open_incidents),
         repaired,
         pages,
+        halt,
+        charges,
         *rest,
     ) = await db.fetch_together(
         *_system_fetches(home_of(db), start, now, project),
@@ -173,6 +180,8 @@ async def overview(
         incidents=tuple(urgent),
         open_incidents=open_incidents,
         repaired=tuple(repaired),
+        halt=halt,
+        charges=tuple(charges),
     )
 
 
@@ -195,6 +204,8 @@ def _system_fetches(
         incidents.urgent_fetch(limit=MAX_INCIDENTS),
         incidents.repaired(since=recent, limit=MAX_REPAIRED),
         reviews.waiting_pages_fetch(home),
+        halts.active_fetch(),
+        sessions.charges_fetch(now - DAY),
     ]
 
 

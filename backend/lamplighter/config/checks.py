@@ -173,3 +173,5 @@ _KINDS: Final[Mapping[str, tuple[Callable[..., Check], Keys]]] = {
     kind.kind: (kind, _keys(kind)) for kind in rules.CHECKS
 }
 _ALL: Final[Keys] = {key: rule for _, keys in _KINDS.values() for key, rule in keys.items()}
+FORMS: Final = {kind.kind: tuple(_keys(kind)) for kind in _OWN}
+"""The keys of each kind of check, in the order of the form in the app."""

@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from app import App
 from cases import contradiction
+from confidences import LEARNED, REINFORCED
 
 pytestmark = pytest.mark.web_alone
 
@@ -69,11 +70,15 @@ def test_the_panel_shows_the_evidence_of_a_memory(page: Page, app: App) -> None:
             r"In the next prompt: line 1 of 2, \d+ tokens\. In the prompt of [12] sessions?\."
         )
     )
-    expect(panel).to_contain_text(re.compile(r"0\.80 Below 0\.30 on .+ unless it is reinforced\."))
-    expect(panel.get_by_text("Reported again by session, 0.70 → 0.80")).to_be_visible()
+    expect(panel).to_contain_text(
+        re.compile(rf"{REINFORCED:.2f} Below 0\.30 on .+ unless it is reinforced\.")
+    )
+    expect(
+        panel.get_by_text(f"Reported again by session, {LEARNED:.2f} → {REINFORCED:.2f}")
+    ).to_be_visible()
     expect(panel.get_by_text("Added by a person")).to_be_visible()
     panel.get_by_text("As text").click()
-    expect(panel.get_by_text("reinforced, 0.80")).to_be_visible()
+    expect(panel.get_by_text(f"reinforced, {REINFORCED:.2f}")).to_be_visible()
     expect(panel.locator(".plot canvas")).to_be_visible()
     sessions = panel.get_by_role("list", name="Sessions with it in the prompt")
     sessions.get_by_role("link").first.click()

@@ -18,6 +18,7 @@ from lamplighter.domain.access.access import SCOPES
 from lamplighter.domain.memory.memory import OPERATIONAL
 from lamplighter.domain.relate import extend_builtin, relate
 from lamplighter.domain.relate.lexicon import LISTS, TABLES
+from lamplighter.domain.services.check import CHECKS
 from lamplighter.domain.sessions import markers
 from lamplighter.domain.sessions.markers import MarkerReading
 from lamplighter.domain.sessions.session import TIERS
@@ -149,6 +150,15 @@ def test_services_examples_in_the_docs_load(tmp_path: Path) -> None:
             path = tmp_path / f"{page.stem}{number}.yaml"
             path.write_text(example)
             assert len(services.load(path)) == 2
+
+
+def test_the_reference_of_services_has_an_example_of_each_kind_of_check(tmp_path: Path) -> None:
+    path = tmp_path / "services.yaml"
+    path.write_text(fenced(DOCS / "reference" / "services.md", "yaml")[0])
+
+    kinds = {type(check) for service in services.load(path) for check in service.checks}
+
+    assert kinds == set(CHECKS)
 
 
 def test_agents_example_in_the_docs_loads(tmp_path: Path) -> None:

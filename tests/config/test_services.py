@@ -1,15 +1,17 @@
 import os
-import re
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from example_services import load_example
 from lamplighter.config.services import ServicesError, load, starter, write_starter
 from lamplighter.domain.services.check import CHECKS, HttpCheck, TcpCheck
 from lamplighter.domain.services.service import ActionKind, Service
 from thorough import examples
+
+KINDS = [kind.kind for kind in CHECKS]
 
 
 def read(tmp_path: Path, text: str | bytes):
@@ -133,8 +135,7 @@ def test_an_empty_file_declares_no_services(tmp_path: Path, text: str) -> None:
             ["name: x"],
             4,
             9,
-            "the check has no kind: add http, tcp, postgres, redis, ping, systemd, dns, tls, "
-            "process, disk, command, docker or push",
+            f"the check has no kind: add {', '.join(KINDS[:-1])} or {KINDS[-1]}",
         ),
         (
             ["tcp: a:1", "name: a/b"],
@@ -426,9 +427,7 @@ def test_the_starter_file_checks_lamplighter_itself(tmp_path: Path) -> None:
 
 
 def test_the_example_in_the_starter_file_loads(tmp_path: Path) -> None:
-    example_lines = re.findall(r"^# (  .*|\w+:.*)$", starter(8080), re.MULTILINE)
-
-    services = read(tmp_path, "\n".join(example_lines))
+    services = load_example(tmp_path)
 
     assert [each.name for each in services] == ["jellyfin", "postgres"]
     assert services.items[0].checks[0] == HttpCheck(
@@ -442,7 +441,7 @@ def test_the_example_in_the_starter_file_loads(tmp_path: Path) -> None:
         headers=(("Accept", "text/plain"),),
     )
     kinds = {check.kind for service in services for check in service.checks}
-    assert kinds == {kind.kind for kind in CHECKS}
+    assert kinds == set(KINDS)
     assert {action.kind for action in services.items[0].actions} == set(ActionKind)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from confidences import LEARNED, UP, WEEK, after
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
 from living import Home, Server, lately
@@ -239,7 +240,9 @@ def test_each_week_is_counted_once_and_a_confirmation_restarts_the_age_53_55(hom
         home.says("nothing new")
         held += confidences(home)
 
-    assert held == [(0.8, 1), (0.7, 1), (0.7, 1), (0.8, 1), (0.8, 1), (0.7, 1)]
+    faded = [after(*[WEEK] * weeks, of=0.9) for weeks in (1, 2, 2)]
+    confirmed = after(WEEK, WEEK, UP, of=0.9)
+    assert held == [(each, 1) for each in (*faded, confirmed, confirmed, after(WEEK, of=confirmed))]
 
 
 def test_faded_memory_is_reinforced_from_its_current_confidence_55(home: Home) -> None:
@@ -248,7 +251,7 @@ def test_faded_memory_is_reinforced_from_its_current_confidence_55(home: Home) -
     home.says(f"[MEMORY:timing:jellyfin] {AGAIN}")
 
     columns = "confidence, decayed_weeks, updated_at > created_at"
-    assert home.rows(f"SELECT {columns} FROM memories") == [(0.6, 0, 1)]
+    assert home.rows(f"SELECT {columns} FROM memories") == [(after(WEEK, WEEK, UP), 0, 1)]
 
 
 def test_api_clamps_confidence_to_its_range_56(client: httpx2.Client) -> None:
@@ -265,7 +268,7 @@ def test_repeated_memory_is_reinforced_but_not_by_its_own_session_40(home: Home)
     home.write("UPDATE memories SET confidence = 0.95")
     heard += [home.says(marker) and home.value("SELECT confidence FROM memories")]
 
-    assert heard == [0.7, 0.8, 0.9, 1.0]
+    assert heard == [LEARNED, after(UP), after(UP, UP), 1.0]
 
 
 def test_inactive_duplicate_is_revived_as_a_new_memory_46(

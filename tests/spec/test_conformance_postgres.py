@@ -13,6 +13,7 @@ import pytest
 from test_conformance_lifecycle import DAYS, NUMBERS, SAID, TOLD, Row
 
 import direct_writes
+from confidences import UP, after
 from lamplighter.domain.sessions.context import estimate_tokens
 from living import Home, Server, lately
 from postgres_server import PostgresServer
@@ -107,7 +108,7 @@ def test_memories_are_reinforced_revived_and_included_within_the_budget_40_46_70
 ) -> None:
     for _ in range(3):
         kept.says(*[f"[MEMORY:timing:jellyfin] {SAID}"] * 2)
-    assert believed(kept, "jellyfin") == [(0.9, 1)]
+    assert believed(kept, "jellyfin") == [(after(UP, UP), 1)]
     direct_writes.run(kept.url, "UPDATE memories SET confidence = 0.2, active = 0")
 
     kept.says(f"[MEMORY:timing:jellyfin] {SAID}")

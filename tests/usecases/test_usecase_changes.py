@@ -21,6 +21,7 @@ from happening import (
     held,
 )
 
+from confidences import DOWN, LEARNED, UP, after
 from contexts import context
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.services.event import Level
@@ -85,19 +86,19 @@ async def test_second_failure_after_a_deployment_is_learned(db: Database) -> Non
         "event": record.context["change"]["event"],
         "seconds": 120.0,
     }
-    assert (sentence.format("4 min", "2 of 2"), 0.7) in await held(db)
+    assert (sentence.format("4 min", "2 of 2"), LEARNED) in await held(db)
 
     for hour in (2, 3, 4):
         await reported(db, f"Deployed Web 2.{hour}", hour * 60)
     await reported(db, "Deployed Web 2.5", 299)
     await happened(db, NOON + 5 * HOUR)
-    weaker = (sentence.format("4 min", "3 of 6"), 0.8)
+    weaker = (sentence.format("4 min", "3 of 6"), after(UP))
     assert weaker in await held(db)
     for hour in (6, 7):
         await reported(db, f"Deployed Web 2.{hour}", hour * 60)
     await reported(db, "Deployed Web 3.0", 479)
     await happened(db, NOON + 8 * HOUR, names=("Web",))
-    assert (sentence.format("4 min", "4 of 9"), 0.6) in await held(db)
+    assert (sentence.format("4 min", "4 of 9"), after(UP, DOWN)) in await held(db)
 
 
 async def test_two_failures_after_fifty_deployments_are_not_learned(db: Database) -> None:

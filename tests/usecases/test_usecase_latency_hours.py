@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
+from confidences import DOWN, LEARNED, UP, after
 from contexts import context
 from lamplighter.domain.learning.hours import SlowHours, hour_words, slow_hours, was_slow
 from lamplighter.domain.services.check import HttpCheck
@@ -164,17 +165,17 @@ async def test_slow_hours_are_learned_and_updated_by_each_new_day(db: Database) 
 
     await folded(db, of_days(1, backup, first=4))
     words = "The http check is slow from 03:00 to 03:10 UTC: {} ms instead of 110 ms ({} days)"
-    assert await learned(db, 5) == [(words.format(902, "5 of 5"), 0.7)]
-    assert await learned(db, 5, hour=9) == [(words.format(902, "5 of 5"), 0.7)], "once a day"
+    assert await learned(db, 5) == [(words.format(902, "5 of 5"), LEARNED)]
+    assert await learned(db, 5, hour=9) == [(words.format(902, "5 of 5"), LEARNED)], "once a day"
     fact = await outcomes.fact_of(db, 1)
     assert fact is not None
     assert (fact.signature, fact.seconds[:2]) == ("http", (10_800.0, 11_400.0))
 
     await folded(db, of_days(1, backup, first=5))
-    assert await learned(db, 6) == [(words.format(902, "6 of 6"), 0.8)]
+    assert await learned(db, 6) == [(words.format(902, "6 of 6"), after(UP))]
 
     await folded(db, of_days(1, lambda d, m: 110.0, first=6))
-    assert await learned(db, 7) == [(words.format(902, "6 of 7"), 0.6)]
+    assert await learned(db, 7) == [(words.format(902, "6 of 7"), after(UP, DOWN))]
 
 
 async def test_deleted_memory_of_slow_hours_needs_new_days(db: Database) -> None:

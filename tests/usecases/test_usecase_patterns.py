@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from happening import HOUR, MINUTE, NOON, happened, held
 
+from confidences import DOWN, LEARNED, UP, after
 from lamplighter.repository import Database
 
 
@@ -12,11 +13,11 @@ async def test_failure_at_the_same_time_each_day_is_learned(db: Database) -> Non
     day = timedelta(days=1)
     for number in range(3):
         await happened(db, NOON + number * day + number * MINUTE)
-    assert (sentence.format(" each day (3 of 3 failures)"), 0.7) in await held(db)
+    assert (sentence.format(" each day (3 of 3 failures)"), LEARNED) in await held(db)
 
     await happened(db, NOON + 3 * day)
-    assert (sentence.format(" each day (4 of 4 failures)"), 0.8) in await held(db)
+    assert (sentence.format(" each day (4 of 4 failures)"), after(UP)) in await held(db)
 
     await happened(db, NOON + 3 * day + 5 * HOUR)
     weaker = [each for each in await held(db) if each[0].startswith("Fails with")]
-    assert weaker == [(sentence.format(" each day (4 of 5 failures)"), 0.6)]
+    assert weaker == [(sentence.format(" each day (4 of 5 failures)"), after(UP, DOWN))]

@@ -97,94 +97,81 @@ _NAME: Final[Keys] = {
 }
 _SHARED: Final[Keys] = {
     **_NAME,
-    "timeout": ("timeout", lambda sheet, node: sheet.seconds(node, values.TIMEOUT_SECONDS)),
-    "retries": ("retries", lambda sheet, node: sheet.number(node, values.RETRIES)),
     "interval": (
         "interval",
         lambda sheet, node: sheet.seconds(node, values.INTERVAL_SECONDS, "30s, 5m or 1h"),
     ),
+    "timeout": ("timeout", lambda sheet, node: sheet.seconds(node, values.TIMEOUT_SECONDS)),
+    "retries": ("retries", lambda sheet, node: sheet.number(node, values.RETRIES)),
 }
 _TIMED: Final[Keys] = {"latency": ("latency_ms", values.milliseconds), **_SHARED}
 _ADDRESS: Final = ("host", "port"), values.host_and_port
+_OWN: Final[Mapping[type[Check], Keys]] = {
+    rules.HttpCheck: {
+        "http": ("url", values.url),
+        "status": ("statuses", values.statuses),
+        "body": ("body", values.pattern),
+        "json": ("json", values.json_query),
+        "method": ("method", values.method),
+        "headers": ("headers", values.headers),
+        "redirects": ("redirects", YamlSheet.boolean),
+        "verify_tls": ("verify_tls", YamlSheet.boolean),
+    },
+    rules.TcpCheck: {"tcp": _ADDRESS},
+    rules.PingCheck: {"ping": ("host", values.ping_host)},
+    rules.DnsCheck: {
+        "dns": ("host", values.host),
+        "addresses": ("addresses", values.addresses),
+        "record": ("record", values.record),
+        "server": (("server", "server_port"), values.server),
+    },
+    rules.TlsCheck: {
+        "tls": _ADDRESS,
+        "expires": ("expires", values.expires),
+        "server_name": ("server_name", values.host),
+        "ca": ("ca", values.path),
+        "verify": ("verify", YamlSheet.boolean),
+    },
+    rules.PostgresCheck: {"postgres": _ADDRESS},
+    rules.RedisCheck: {"redis": _ADDRESS},
+    rules.ProcessCheck: {
+        "process": ("process", values.program),
+        "command": ("command", values.pattern),
+        "count": ("counts", values.counts),
+        "memory": ("memory_bytes", values.size),
+    },
+    rules.DiskCheck: {
+        "disk": ("path", values.path),
+        "free": ("free", values.disk_space),
+        "warn": ("warn", values.disk_space),
+    },
+    rules.DockerCheck: {
+        "docker": ("container", values.container),
+        "restarts": ("restarts", values.restarts),
+        "socket": ("socket", values.path),
+    },
+    rules.SystemdCheck: {"systemd": ("unit", values.unit)},
+    rules.PushCheck: {"push": (("every", "cron", "zone", "grace"), _push_times)},
+    rules.CommandCheck: {
+        "command": ("argv", values.argv),
+        "exit": ("exits", values.exits),
+        "output": ("output", values.pattern),
+        "directory": ("directory", values.path),
+    },
+}
+"""The keys of each kind beside the shared ones, in the order of the form in the app."""
+
+
+def _keys(kind: type[Check]) -> Keys:
+    """Return all keys of a kind; the first names the kind."""
+    if kind is rules.PushCheck:
+        return {**_OWN[kind], **_NAME}
+    return {**_OWN[kind], **(_TIMED if issubclass(kind, rules.TimedCheck) else _SHARED)}
+
+
 _KINDS: Final[Mapping[str, tuple[Callable[..., Check], Keys]]] = {
-    "http": (
-        rules.HttpCheck,
-        {
-            "http": ("url", values.url),
-            "method": ("method", values.method),
-            "status": ("statuses", values.statuses),
-            "body": ("body", values.pattern),
-            "json": ("json", values.json_query),
-            "redirects": ("redirects", YamlSheet.boolean),
-            "headers": ("headers", values.headers),
-            "verify_tls": ("verify_tls", YamlSheet.boolean),
-            **_TIMED,
-        },
-    ),
-    "tcp": (rules.TcpCheck, {"tcp": _ADDRESS, **_TIMED}),
-    "postgres": (rules.PostgresCheck, {"postgres": _ADDRESS, **_TIMED}),
-    "redis": (rules.RedisCheck, {"redis": _ADDRESS, **_TIMED}),
-    "ping": (rules.PingCheck, {"ping": ("host", values.ping_host), **_TIMED}),
-    "systemd": (rules.SystemdCheck, {"systemd": ("unit", values.unit), **_SHARED}),
-    "dns": (
-        rules.DnsCheck,
-        {
-            "dns": ("host", values.host),
-            "addresses": ("addresses", values.addresses),
-            "record": ("record", values.record),
-            "server": (("server", "server_port"), values.server),
-            **_TIMED,
-        },
-    ),
-    "tls": (
-        rules.TlsCheck,
-        {
-            "tls": _ADDRESS,
-            "expires": ("expires", values.expires),
-            "server_name": ("server_name", values.host),
-            "ca": ("ca", values.path),
-            "verify": ("verify", YamlSheet.boolean),
-            **_SHARED,
-        },
-    ),
-    "process": (
-        rules.ProcessCheck,
-        {
-            "process": ("process", values.program),
-            "command": ("command", values.pattern),
-            "count": ("counts", values.counts),
-            "memory": ("memory_bytes", values.size),
-            **_SHARED,
-        },
-    ),
-    "disk": (
-        rules.DiskCheck,
-        {
-            "disk": ("path", values.path),
-            "free": ("free", values.disk_space),
-            "warn": ("warn", values.disk_space),
-            **_SHARED,
-        },
-    ),
-    "command": (
-        rules.CommandCheck,
-        {
-            "command": ("argv", values.argv),
-            "exit": ("exits", values.exits),
-            "output": ("output", values.pattern),
-            "directory": ("directory", values.path),
-            **_SHARED,
-        },
-    ),
-    "docker": (
-        rules.DockerCheck,
-        {
-            "docker": ("container", values.container),
-            "socket": ("socket", values.path),
-            "restarts": ("restarts", values.restarts),
-            **_SHARED,
-        },
-    ),
-    "push": (rules.PushCheck, {"push": (("every", "cron", "zone", "grace"), _push_times), **_NAME}),
+    kind.kind: (kind, _keys(kind)) for kind in rules.CHECKS
 }
 _ALL: Final[Keys] = {key: rule for _, keys in _KINDS.values() for key, rule in keys.items()}
+FORMS: Final = {kind.kind: tuple(_keys(kind)) for kind in _OWN}
+"""The keys of each kind of check, in the order of the form in the app."""

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import "../late-texts.js"
 import { changed, differences, draftOf, fieldsOf, merge } from "../../src/pages/editor/draft.js"
+import { CHECKS, label } from "../../src/pages/editor/kinds.js"
 import { diffParts } from "../../src/pages/editor/page.js"
 
 const FIELDS = {
@@ -38,6 +39,13 @@ test("input is parsed by field type, and emptied fields are removed", () => {
     tags: ["home", "tv"],
     actions: [{ restart: ["reboot", "-h now"], for: "no-answer" }],
   })
+})
+
+test("each field of each kind of check has a label, and the first field names the kind", () => {
+  for (const [kind, fields] of Object.entries(CHECKS)) {
+    for (const field of fields) assert.match(label(field), /./, `${kind}: ${field.path}`)
+    assert.deepEqual([fields[0].path[0], fields[0].main], [kind, true])
+  }
 })
 
 test("changing the kind of a check keeps the shared fields", () => {

@@ -1,9 +1,11 @@
 """The input of the probe: services as serialized values, parsed as strictly as their file."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+from example_services import load_example
 from lamplighter.domain.services.check import (
     CHECKS,
     CommandCheck,
@@ -65,8 +67,15 @@ RESTART = {"name": "x", "kind": "restart", "argv": ["a"]}
 
 
 def test_a_service_survives_serialization() -> None:
-    assert {type(check) for check in JELLYFIN.checks} == set(CHECKS)
     assert request.unpack(json.loads(json.dumps(request.pack(JELLYFIN)))) == JELLYFIN
+
+
+def test_each_kind_of_check_survives_serialization(tmp_path: Path) -> None:
+    examples = [check for service in load_example(tmp_path) for check in service.checks]
+
+    assert {type(check) for check in examples} == set(CHECKS)
+    for check in (*examples, *JELLYFIN.checks):
+        assert request.unpack_check(json.loads(json.dumps(request.pack_check(check)))) == check
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,11 @@ class ServiceCheck:
         """Return the host and the port of the service, where the check names both."""
         return None
 
+    @property
+    def udp_endpoint(self) -> tuple[str, int] | None:
+        """Return the host and the port of the server that it sends packets to, if it names one."""
+        return None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedCheck(ServiceCheck):
@@ -181,6 +186,11 @@ class DnsCheck(TimedCheck):
     server_port: int = DNS_PORT
 
     kind: ClassVar[Literal["dns"]] = "dns"
+
+    @property
+    def udp_endpoint(self) -> tuple[str, int] | None:
+        """Return the DNS server."""
+        return None if self.server is None else (self.server, self.server_port)
 
     @property
     def target(self) -> str:

@@ -350,8 +350,7 @@ async def _answer(check: Check) -> ProbeAnswer:
         network.raise_if_exhausted(error)
         target = network.target_of(check)
         detail = network.error_reason(error, target=target, timeout=check.timeout)
-        asks_server = isinstance(check, DnsCheck) and check.server is not None
-        asks_service = asks_server or check.endpoint is not None
+        asks_service = (check.endpoint or check.udp_endpoint) is not None
         answered = network.has_answered(error) if asks_service else None
         return ProbeAnswer(ok=False, answered=answered, detail=detail)
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from lamplighter import clock
 from lamplighter.domain.services.check import (
     Check,
-    DnsCheck,
     HttpCheck,
     TlsCheck,
     address_problem,
@@ -111,14 +110,11 @@ async def open_connection(host: str, port: int, *, within: float) -> AsyncIterat
 
 def target_of(check: Check) -> str:
     """Return the target of a check for findings: host and port if it has them."""
-    match check:
-        case HttpCheck():
-            from httpx2 import URL
+    if isinstance(check, HttpCheck):
+        from httpx2 import URL
 
-            return host_and_port(URL(check.url))
-        case DnsCheck(server=str(server)):
-            return format_address(server, check.server_port)
-    return check.target
+        return host_and_port(URL(check.url))
+    return check.target if check.udp_endpoint is None else format_address(*check.udp_endpoint)
 
 
 def host_and_port(url: "URL") -> str:

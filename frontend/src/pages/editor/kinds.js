@@ -1,3 +1,4 @@
+import { CHECK_FORMS, METHODS, RECORDS } from "../../../generated/checks.js"
 import { t } from "../../shared/texts/index.js"
 
 /**
@@ -23,40 +24,38 @@ export const SERVICE = /** @type {Spec[]} */ ([
   field("approve", "choice", ["", "never", "first", "always"]),
 ])
 const NAME = field("name")
-const TRY = [NAME, field("interval"), field("timeout"), field("retries", "number")]
-const TIMED = [field("latency"), ...TRY]
+
+/** The keys of a check that are not one line of text. @type {Record<string, FieldType>} */
+const TYPES = {
+  addresses: "list",
+  count: "number",
+  exit: "numbers",
+  headers: "map",
+  restarts: "number",
+  retries: "number",
+  status: "numbers",
+}
+/** The keys of a check with few values. @type {Record<string, string[]>} */
+const CHOICES = {
+  method: ["", ...METHODS],
+  record: ["", ...RECORDS],
+  redirects: YES_NO,
+  verify: YES_NO,
+  verify_tls: YES_NO,
+}
+
+/** @param {string} kind @param {string} key @returns {Spec} */
+function checkField(kind, key) {
+  if (key === kind) return main(key, kind === "command" ? "lines" : "text")
+  return key in CHOICES ? field(key, "choice", CHOICES[key]) : field(key, TYPES[key])
+}
 
 /** The fields of each kind of check; the first one names the kind. @type {Record<string, Spec[]>} */
 export const CHECKS = {
-  http: [
-    main("http"),
-    field("status", "numbers"),
-    field("body"),
-    field("json"),
-    field("method", "choice", ["", "GET", "HEAD", "OPTIONS", "POST"]),
-    field("headers", "map"),
-    field("redirects", "choice", YES_NO),
-    field("verify_tls", "choice", YES_NO),
-    ...TIMED,
-  ],
-  tcp: [main("tcp"), ...TIMED],
-  ping: [main("ping"), ...TIMED],
-  dns: [
-    main("dns"),
-    field("addresses", "list"),
-    field("record", "choice", ["", "A", "AAAA"]),
-    field("server"),
-    ...TIMED,
-  ],
-  tls: [main("tls"), field("expires"), field("server_name"), field("ca"), field("verify", "choice", YES_NO), ...TRY],
-  postgres: [main("postgres"), ...TIMED],
-  redis: [main("redis"), ...TIMED],
-  process: [main("process"), field("command"), field("count", "number"), field("memory"), ...TRY],
-  disk: [main("disk"), field("free"), field("warn"), ...TRY],
-  docker: [main("docker"), field("restarts", "number"), field("socket"), ...TRY],
-  systemd: [main("systemd"), ...TRY],
+  ...Object.fromEntries(
+    Object.entries(CHECK_FORMS).map(([kind, keys]) => [kind, keys.map((key) => checkField(kind, key))]),
+  ),
   push: [main("push.every"), main("push.grace"), field("push.cron"), field("push.zone"), NAME],
-  command: [main("command", "lines"), field("exit", "numbers"), field("output"), field("directory"), ...TRY],
 }
 
 /** @type {Record<string, Spec[]>} */

@@ -56,11 +56,11 @@ async def gather(
 def _of_machine(check: Check, request: ProbeRequest) -> Iterator[Awaitable[list[str]]]:
     if check.endpoint is not None:
         yield ports.holders(*check.endpoint)
+    if check.udp_endpoint is not None:
+        yield ports.holders(*check.udp_endpoint, kind="udp")
     match check:
         case TlsCheck():
             yield describe_certificate(check)
-        case DnsCheck(server=str(server)):
-            yield ports.holders(server, check.server_port, kind="udp")
         case DiskCheck(path=path):
             yield disks.largest(path)
         case SystemdCheck(unit=unit) if request.logs:

@@ -27,7 +27,7 @@ from lamplighter.api.guard import HEADERS, Guard
 from lamplighter.api.memory import reviews
 from lamplighter.api.op import METHODS
 from lamplighter.api.request_log import ID, REQUEST, RequestLog
-from lamplighter.api.responses import DATABASE_LOCKED, DISK_FULL, INTERNAL_ERROR, etag, problem
+from lamplighter.api.responses import INTERNAL_ERROR, describe_database_error, etag, problem
 from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, MCP, Handler, Operation, by_path
 from lamplighter.api.sessions import approvals
 from lamplighter.domain.actions.approval import Approval
@@ -36,9 +36,9 @@ from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Review
 from lamplighter.formats import serialize
-from lamplighter.repository.store.driver import OperationalError, UnsoundDatabase, disk_is_full
+from lamplighter.repository.store.driver import OperationalError, UnsoundDatabase
 from lamplighter.telemetry import about
-from lamplighter.usecases.access.recording import recorded
+from lamplighter.usecases.access.recording import recorded, unfinished
 from lamplighter.usecases.graph.view import entity_case
 
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
@@ -121,6 +121,8 @@ class Jobs:
 ACT: Final = "Lamplighter-Act"
 """The header of an answer that names the act of the request: it can be undone by that."""
 
+RETRY: Final = {"Retry-After": "2"}
+
 OpenContext = Callable[[], AbstractAsyncContextManager[ApiContext]]
 
 
@@ -201,6 +203,7 @@ def _by_method(ops: Mapping[str, Operation]) -> Handler:
             allowed = [*ops, "HEAD"] if "GET" in ops else ops
             raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
         recorded.set(None)
+        unfinished.set(None)
         answer = await op.ask(request)
         if (act := recorded.get()) is not None:
             answer.headers[ACT] = str(act)
@@ -241,13 +244,14 @@ async def _serialize_row(request: Request, row: object) -> dict[str, Any]:
 
 async def _on_locked(request: Request, error: Exception) -> Response:
     logger.warning("Database error at %s: %s", request.url.path, error)
-    if disk_is_full(error):
-        return problem(507, DISK_FULL)
     if isinstance(error, UnsoundDatabase):
         return problem(
             503, api_context(request).db.problem or str(error), headers={"Retry-After": "30"}
         )
-    return problem(503, DATABASE_LOCKED, headers={"Retry-After": "2"})
+    act = unfinished.get()
+    status, detail = describe_database_error(error, act)
+    headers = {} if act is None else {ACT: str(act)}
+    return problem(status, detail, headers=headers if status == 507 else headers | RETRY)
 
 
 async def _on_anything(request: Request, error: Exception) -> Response:

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from lamplighter.domain.errors import InvalidField
 from lamplighter.formats import serialize
+from lamplighter.repository.store.driver import UnconfirmedCommit, disk_is_full
 
 PROBLEM: Final = "application/problem+json"
 DISK_FULL: Final = (
@@ -21,6 +22,12 @@ DISK_FULL: Final = (
 )
 DATABASE_LOCKED: Final = (
     "The database is not available. Nothing was changed. Try again in a moment."
+)
+UNCONFIRMED: Final = (
+    "The database did not confirm the change. It may have been made: check before you try again."
+)
+INCOMPLETE: Final = (
+    "Act {} may have changed some of the rows: check it in the journal before you try again."
 )
 INTERNAL_ERROR: Final = "Internal error. See the log of the web process."
 _TITLES: Final = {
@@ -101,6 +108,19 @@ def problem(
 def status_title(status: int) -> str:
     """Return the phrase of a status."""
     return _TITLES.get(status, "Error")
+
+
+def describe_database_error(error: BaseException, act: int | None = None) -> tuple[int, str]:
+    """Return the status and the detail of an answer to a request that the database failed.
+
+    `act` is the act that the request had begun; its completed parts remain.
+    """
+    status, detail = (507, DISK_FULL) if disk_is_full(error) else (503, DATABASE_LOCKED)
+    if act is not None:
+        detail = f"{detail.partition(' Nothing')[0]} {INCOMPLETE.format(act)}"
+    elif isinstance(error, UnconfirmedCommit):
+        detail = UNCONFIRMED
+    return status, detail
 
 
 def next_cursor(position: Sequence[Any] | None) -> str | None:

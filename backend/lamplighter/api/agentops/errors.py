@@ -11,14 +11,13 @@ from starlette.responses import Response
 
 from lamplighter.api.op import Handler
 from lamplighter.api.responses import (
-    DATABASE_LOCKED,
-    DISK_FULL,
     INTERNAL_ERROR,
     answer,
+    describe_database_error,
     status_title,
 )
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, LamplighterError, NotFound
-from lamplighter.repository.store.driver import OperationalError, disk_is_full
+from lamplighter.repository.store.driver import OperationalError
 
 logger = logging.getLogger(__name__)
 
@@ -41,9 +40,8 @@ def with_contract_errors(handler: Handler) -> Handler:
             return _domain_failure(error)
         except (OperationalError, TimeoutError) as error:
             logger.warning("Database error at %s: %s", request.url.path, error)
-            if disk_is_full(error):
-                return failure(507, DISK_FULL)
-            return failure(503, DATABASE_LOCKED, headers={"Retry-After": "2"})
+            status, detail = describe_database_error(error)
+            return failure(status, detail, headers={} if status == 507 else {"Retry-After": "2"})
         except ClientDisconnect:
             raise  # the guard handles a disconnect
         except Exception as error:

@@ -45,6 +45,10 @@ DAMAGE: Final = (11, 26)
 """SQLITE_CORRUPT and SQLITE_NOTADB."""
 
 
+class UnconfirmedCommit(OperationalError):
+    """A server was lost after the COMMIT was sent: it may have committed the transaction."""
+
+
 class UnsoundDatabase(OperationalError):
     """The database file is damaged, or no longer the file that was opened."""
 

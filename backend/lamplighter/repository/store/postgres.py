@@ -197,9 +197,19 @@ class PostgresConnection(RowConnection):
             await self.run(BEGIN_WRITE)
 
     async def run(self, statement: str) -> None:
-        """Run a statement that has neither arguments nor rows."""
-        async with self._using() as raw:
-            status = await raw.execute(statement)
+        """Run a statement that has neither arguments nor rows.
+
+        Raises UnconfirmedCommit if the answer to a COMMIT is lost.
+        """
+        sent = False
+        try:
+            async with self._using() as raw:
+                sent = not raw.is_closed()
+                status = await raw.execute(statement)
+        except driver.OperationalError as error:
+            if statement == COMMIT and sent and self._doubtful:
+                raise driver.UnconfirmedCommit(str(error)) from error.__cause__
+            raise
         if statement == COMMIT and status != COMMIT:  # PostgreSQL reports this without an error
             raise driver.OperationalError("a statement failed, and the transaction was rolled back")
 

@@ -15,6 +15,9 @@ from lamplighter.repository.access.journal import OPERATOR as OPERATOR
 recorded: Final[ContextVar[int | None]] = ContextVar("recorded", default=None)
 """The last act recorded on behalf of this task, which an interface returns to its client."""
 
+unfinished: Final[ContextVar[int | None]] = ContextVar("unfinished", default=None)
+"""The act that this task carries out in several transactions: the completed ones remain."""
+
 
 @dataclass(slots=True)
 class Recording:

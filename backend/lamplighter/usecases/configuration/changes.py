@@ -15,6 +15,7 @@ from lamplighter.repository import reading, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import JournalEntry
 from lamplighter.repository.services import events
+from lamplighter.repository.store.driver import OperationalError, UnconfirmedCommit
 from lamplighter.repository.store.statements import Page
 from lamplighter.usecases.access.recording import recorded
 from lamplighter.usecases.configuration.context import (
@@ -35,6 +36,8 @@ COMMANDS = (
 )
 NOT_KEPT = "The text before this change is no longer kept. Edit the file in a text editor."
 CHANGED_SINCE = "{path} was changed since at the same lines. Edit it in a text editor."
+SETTLE_SECONDS: Final = 20.0
+SETTLE_REST_SECONDS: Final = 0.2
 UNFINISHED: Final = set[asyncio.Task[int]]()
 
 
@@ -97,6 +100,9 @@ async def _write(
             await journal.finish(here.db, act, 1)
             text = f"{about['subject']} by {about['actor']}."
             await events.insert(here.db, Level.INFO, text, source=SOURCE, now=now)
+    except UnconfirmedCommit as error:
+        if not await _was_committed(here, files, act):
+            raise OperationalError(str(error)) from error.__cause__
     except BaseException:
         if replaced:  # the database rejected the change
             await asyncio.to_thread(_put_back, file, version.text, after)
@@ -104,6 +110,19 @@ async def _write(
         raise
     await asyncio.to_thread(files.history.finish, act)
     return act
+
+
+async def _was_committed(here: Context, files: ConfigurationContext, act: int) -> bool:
+    """Settle an edit whose commit was not confirmed, and return whether it was committed.
+
+    Raises TimeoutError if the database does not come back soon: the next start settles it.
+    """
+    async with asyncio.timeout(SETTLE_SECONDS):
+        while True:
+            with suppress(OperationalError):
+                await settle(here, files)
+                return await _is_recorded(here, act)
+            await asyncio.sleep(SETTLE_REST_SECONDS)
 
 
 async def settle(here: Context, files: ConfigurationContext) -> None:

@@ -14,7 +14,7 @@ from lamplighter.repository.memory import bulk, memories, trash
 from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.upkeep.batches import in_batches
 from lamplighter.repository.writes import store
-from lamplighter.usecases.access.recording import OPERATOR, recorded
+from lamplighter.usecases.access.recording import OPERATOR, recorded, unfinished
 from lamplighter.usecases.memory.fade import ONE_BY_ONE, fade_due
 
 ActionName = Literal["delete", "confidence", "adjust", "deactivate", "activate", "confirm"]
@@ -68,6 +68,7 @@ async def apply_action(
     regular, odd = await bulk.matching(db, *where)
     async with writing(db):
         number = await journal.insert(db, act.action, value=act.value, now=now)
+    unfinished.set(number)
     if act.action == "delete":
         done = await _deleted(db, sorted([*regular, *odd]), number, now=now)
     else:
@@ -75,6 +76,7 @@ async def apply_action(
         done = await _changed(db, regular, odd, act, number, now=now)
     async with writing(db):
         await journal.finish(db, number, len(done.ids))
+    unfinished.set(None)
     recorded.set(number)
     return done
 

@@ -31,7 +31,7 @@ from lamplighter.repository.memory.history import DELETED, PURGED, RESTORED, His
 from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.upkeep.batches import FIRST, in_batches
 from lamplighter.repository.writes import store
-from lamplighter.usecases.access.recording import OPERATOR, recorded, recording
+from lamplighter.usecases.access.recording import OPERATOR, recorded, recording, unfinished
 from lamplighter.usecases.memory.curate import find_key_holder
 
 CREATION_CAUSES: Final = ("created", RESTORED)
@@ -106,11 +106,13 @@ async def undo(db: Database, act_id: int, *, now: datetime, partly: bool = False
         if plan.conflicts and not partly:
             raise Conflict(_refusal(plan))
         number = await _begin_undo(db, act, now=now)
+        unfinished.set(None if db.in_transaction else number)
         ids = await _apply_plan(db, act, plan, number, now=now)
         rows = len(ids) + await _undo_related(db, act, now=now)
         async with writing(db):
             await journal.finish(db, number, rows)
     recorded.set(number)
+    unfinished.set(None)
     left = len(plan.conflicts)
     return RevertResult(act=number, undoes=act, ids=sorted(ids), rows=rows, left=left)
 

@@ -109,6 +109,34 @@ def test_a_service_is_added_with_a_test_run_and_undone_by_a_key(page: Page, app:
     expect(history).to_contain_text("reverted")
 
 
+def test_a_mistake_that_prevents_saving_receives_the_focus(
+    page: Page, app: App, expected: set[int]
+) -> None:
+    expected.add(422)
+    page.goto(f"{app.url}/editor?new=1")
+    form = page.get_by_role("form", name="Service")
+    form.get_by_label("URL").fill("http://127.0.0.1:9/")
+    form.get_by_role("button", name="Save").click()
+    expect(page.locator("#edit-name")).to_be_focused()
+    expect(form.get_by_text("a name has 1 to 64 characters")).to_be_visible()
+    assert text_of(app) == FILE
+
+    page.keyboard.type("web")
+    form.get_by_text("More options").first.click()
+    form.get_by_label("Interval").first.fill("banana")
+    form.get_by_text("More options").first.click()
+    form.get_by_role("button", name="Save").click()
+    expect(form.get_by_label("Interval").first).to_be_focused()
+    expect(form.get_by_text("wanted a duration such as 30s")).to_be_visible()
+
+    form.get_by_label("Interval").first.fill("30s")
+    form.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("web saved.")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    page.get_by_role("link", name="Edit disk").click()
+    expect(page.get_by_role("heading", name="Edit disk")).to_be_focused()
+
+
 def test_a_changed_field_leaves_the_rest_of_the_file_unchanged(page: Page, app: App) -> None:
     page.goto(f"{app.url}/editor")
     page.get_by_role("link", name="Edit jellyfin").click()

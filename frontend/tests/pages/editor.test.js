@@ -4,6 +4,8 @@ import "../late-texts.js"
 import { changed, differences, draftOf, fieldsOf, merge } from "../../src/pages/editor/draft.js"
 import { CHECKS, label } from "../../src/pages/editor/kinds.js"
 import { diffParts } from "../../src/pages/editor/page.js"
+import { editor } from "../../src/pages/editor/store.js"
+import { fakeApi } from "../fakes.js"
 
 const FIELDS = {
   description: "Films",
@@ -89,4 +91,21 @@ test("a diff is split by lines", () => {
     { kind: "gone", text: "-b\n" },
     { kind: "new", text: "+c\n" },
   ])
+})
+
+test("a service without a name is not saved, and its mistakes are listed", async () => {
+  const problems = [{ field: "name", message: "a name has 1 to 64 characters" }]
+  const api = fakeApi({ "POST /configuration/preview/services": { diff: "", problems, refusal: "", results: [] } })
+  const store = editor(/** @type {any} */ ({ api }))
+  store.file = /** @type {any} */ ({ etag: '"1"', services: [] })
+  store.begin("new", "", { checks: [{ http: "http://h/" }] })
+
+  await store.save()
+
+  assert.deepEqual(
+    api.asked.map(({ method }) => method),
+    ["POST"],
+  )
+  assert.deepEqual(store.preview.problems, problems)
+  assert.equal(store.saving, false)
 })

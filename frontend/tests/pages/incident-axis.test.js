@@ -29,7 +29,7 @@ const ONE = {
   timeline: [
     item("state", 2, "investigating"),
     item("action", 5, "restart: refused. cooling down"),
-    item("action", 6, "restart: success.", { service: "db" }),
+    item("action", 6, "restart: healthy again after 0.3 s. Confirmed", { service: "db" }),
     item("state", 6, "repairing"),
     item("event", 7, "slow", { level: "warning" }),
   ],
@@ -97,7 +97,7 @@ test("two incidents are compared by their key figures", () => {
   assert.deepEqual(rows.act, ["6 min", "–"])
   assert.deepEqual(rows.recover, ["10 min", "30 min"])
   assert.deepEqual(rows.confirmed, ["1", "0"])
-  assert.deepEqual(rows.actions, ["restart: refused, restart: success", "none"])
+  assert.deepEqual(rows.actions, ["restart: refused, restart: healthy again after 0.3 s", "none"])
   assert.deepEqual(rows.cause, ["tcp: connection refused", "tcp: connection refused"])
 })
 

@@ -1,4 +1,4 @@
-import { focusOn } from "../../shared/browser/focus.js"
+import { focusOn, onceShown } from "../../shared/browser/focus.js"
 import { t } from "../../shared/texts/index.js"
 import { specsOf, textOf } from "./draft.js"
 import { ACTIONS, CHECKS, label, WINDOWS } from "./kinds.js"
@@ -148,6 +148,17 @@ export function editorPage(store) {
       t("editor.their", { key, before: before || "–", after: after || "–" }),
     othersWords: () => t("editor.others", { names: editor.othersChanged.join(", ") }),
     revertLabel: (/** @type {ConfigurationChange} */ { subject }) => t("editor.revertLabel", { subject }),
+
+    /** Save; the first mistake that prevents it receives the focus, also where More options are closed. */
+    async save() {
+      await editor.save()
+      if (!editor.preview.problems.length) return
+      onceShown(() => {
+        const field = document.querySelector(".edit-form [aria-invalid='true']")
+        field?.closest("details")?.setAttribute("open", "")
+        if (field) focusOn(`#${CSS.escape(field.id)}`)
+      })
+    },
 
     addCheck() {
       editor.addCheck()

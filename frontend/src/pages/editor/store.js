@@ -178,7 +178,8 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
       Object.assign(this, { saving: true, touched: true, refused: "" })
       const { name } = this.draft
       try {
-        const path = `${FILE}/${encodeURIComponent(name || "-")}`
+        if (!name) return await this.loadPreview() // the address of a service needs its name; the preview says so
+        const path = `${FILE}/${encodeURIComponent(name)}`
         this.file = await api.put(path, this.edit, this.file.etag)
         await this.done(t("editor.saved", { name }))
       } catch (problem) {

@@ -154,7 +154,7 @@ export function compared(incident, previous, now, outcome) {
   const actions = (/** @type {IncidentDetail} */ { timeline }) =>
     timeline
       .filter(({ kind }) => kind === "action")
-      .map(({ text }) => text.replace(/\..*$/, ""))
+      .map(({ text }) => text.replace(/\.(\s.*)?$/s, ""))
       .join(", ") || t("incidents.noAction")
   return [
     row("outcome", outcome),

@@ -1,6 +1,6 @@
 import { LATE } from "../../pages/loading/store.js"
 import { FOLLOWED } from "../../pages/overview/store.js"
-import { focusOn } from "../browser/focus.js"
+import { focusAfter, focusOn } from "../browser/focus.js"
 import { SERVICES } from "../browser/router.js"
 import { t } from "../texts/index.js"
 
@@ -134,6 +134,7 @@ export function visits(dependencies) {
     if (previous.page && (page !== previous.page || name !== previous.name || (isDetailPage && id !== previous.id)))
       focusSoon(START)
     else if (previous.page && id !== null && id !== previous.id) focusSoon(PLACES[page] ?? ".panel h2")
+    else if (previous.page && page === "editor") focusAfter(() => document.querySelector(START)) // its form, or its list
   }
 
   /**

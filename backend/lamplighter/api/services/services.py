@@ -138,13 +138,12 @@ async def overview(request: Request, query: shapes.OverviewQuery) -> Response:
             here.db, here.services(), start=start, now=now, project=project
         )
     pulled = here.halt_control.by_file() or summary.halt
-    shown = _overview(here, summary, start=start, now=now)
     more = {
         "spending": spending.as_json(here, summary.charges),
         "halt": halt.as_json(here, pulled) if pulled else None,
         "seq": summary.seq,
     }
-    return answer({**shown, **more})
+    return answer({**_overview(here, summary, start=start, now=now), **more})
 
 
 @operation("GET", "/learned", "memories:read", shapes.LearnedPage, across=True)

@@ -142,71 +142,56 @@ async def overview(
     A caller bound to a `project` reads only learning in this project, and global learning.
     """
     some = list(services)
-    (
-        seq,
-        counted,
-        leader,
-        parked,
-        running,
-        acted,
-        queued,
-        people,
-        pending,
-        (urgent, open_incidents),
-        repaired,
-        pages,
-        halt,
-        charges,
-        *rest,
-    ) = await db.fetch_together(
-        *_system_fetches(home_of(db), start, now, project),
-        *_condition_fetches(some, services, now),
-    )
-    ongoing = [each for each in running if each.id not in parked]
-    activity = await statistics.with_changes(db, counted)
+    fetches = _system_fetches(home_of(db), start, now, project)
+    every = *fetches.values(), *_condition_fetches(some, services, now)
+    fetched = await db.fetch_together(*every)
+    system = dict(zip(fetches, fetched, strict=False))
+    ongoing = [each for each in system["running"] if each.id not in system["parked"]]
+    activity = await statistics.with_changes(db, system["activity"])
+    urgent, open_incidents = system["incidents"]
     return SystemOverview(
-        seq=seq,
-        conditions=tuple(_conditions(some, services, rest, now)),
-        leader=leader,
+        seq=system["seq"],
+        conditions=tuple(_conditions(some, services, fetched[len(fetches) :], now)),
+        leader=system["leader"],
         running=ongoing[-1] if ongoing else None,
-        outcomes=tuple(acted),
-        parked=len(parked),
-        queued=queued,
-        people=tuple(await _still_failing(db, people)),
+        outcomes=tuple(system["outcomes"]),
+        parked=len(system["parked"]),
+        queued=system["queued"],
+        people=tuple(await _still_failing(db, system["people"])),
         activity=activity,
         run=summarize_runs(activity.days, now=now),
-        approvals=pending,
-        pages=(0, None) if project is not None else pages,
+        approvals=system["approvals"],
+        pages=(0, None) if project is not None else system["pages"],
         incidents=tuple(urgent),
         open_incidents=open_incidents,
-        repaired=tuple(repaired),
-        halt=halt,
-        charges=tuple(charges),
+        repaired=tuple(system["repaired"]),
+        halt=system["halt"],
+        charges=tuple(system["charges"]),
     )
 
 
 def _system_fetches(
     home: str, start: datetime, now: datetime, project: str | None
-) -> list[Fetch[Any]]:
+) -> dict[str, Fetch[Any]]:
     recent, first = now - RECENT, first_day(now)
-    return [
-        changes.last_seq_fetch(),
-        statistics.activity_fetch(
+    return {
+        "seq": changes.last_seq_fetch(),
+        "activity": statistics.activity_fetch(
             start=start, recent=recent, first=first, limit=MAX_CHANGES, project=project
         ),
-        leases.leader_fetch(),
-        approvals.waiting_fetch(),
-        sessions.running_fetch(),
-        sessions.outcomes(ACTED, since=recent, limit=MAX_OUTCOMES),
-        statistics.queued_fetch(),
-        escalations.people_fetch(),
-        approvals.count_open(now),
-        incidents.urgent_fetch(limit=MAX_INCIDENTS),
-        incidents.repaired(since=recent, limit=MAX_REPAIRED),
-        reviews.waiting_pages_fetch(home),
-        halts.active_fetch(),
-        sessions.charges_fetch(now - DAY),
-    ]
+        "leader": leases.leader_fetch(),
+        "parked": approvals.waiting_fetch(),
+        "running": sessions.running_fetch(),
+        "outcomes": sessions.outcomes(ACTED, since=recent, limit=MAX_OUTCOMES),
+        "queued": statistics.queued_fetch(),
+        "people": escalations.people_fetch(),
+        "approvals": approvals.count_open(now),
+        "incidents": incidents.urgent_fetch(limit=MAX_INCIDENTS),
+        "repaired": incidents.repaired(since=recent, limit=MAX_REPAIRED),
+        "pages": reviews.waiting_pages_fetch(home),
+        "halt": halts.active_fetch(),
+        "charges": sessions.charges_fetch(now - DAY),
+    }
 
 
 async def _still_failing(db: Database, requests: Sequence[Escalation]) -> list[Escalation]:

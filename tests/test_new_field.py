@@ -1,6 +1,7 @@
 """A field added to a memory or an event is declared once: every format includes it."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -104,6 +105,96 @@ migrate.upgrade(sys.argv[1])
 asyncio.run(main(sys.argv[1]))
 """
 
+SERVED = """
+import asyncio, json, os, sqlite3, subprocess, sys
+from pathlib import Path
+import httpx2
+from lamplighter.api.app import create_app
+from lamplighter.config.lexicon import builtin_lexicon
+from lamplighter.config.settings import read_settings
+from lamplighter.domain.access.access import Credential, hash_secret
+from lamplighter.mcp.endpoint import Endpoint
+from lamplighter.serve import web
+from lamplighter.serve.configuration import build_configuration
+
+HOME = Path(sys.argv[1])
+MEMORIES = "/api/v1/memories"
+SECRET = "the-secret-of-a-bound-token"
+SLOW = {"category": "decision", "observation": "Takes 60 s", "project": "other", "owner": "ada"}
+
+def run(home, *words):
+    env = {**os.environ, "LAMPLIGHTER_HOME": str(home)}
+    ran = subprocess.run([sys.executable, "-m", "lamplighter", *words], env=env, timeout=60,
+                         capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+async def call(client, tool, **given):
+    params = {"name": tool, "arguments": given}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    accept = {"Accept": "application/json, text/event-stream"}
+    answer = (await client.post("/mcp", json=body, headers=accept)).json()
+    assert not answer["result"]["isError"], answer
+
+async def main(client, other):
+    answer = await client.post(MEMORIES, json=SLOW)
+    assert answer.status_code == 201, answer.text
+    made = answer.json()
+    address = f"{MEMORIES}/{made['id']}"
+    assert made["owner"] == "ada"
+    assert (await client.patch(address, json={"owner": "bob"})).json()["owner"] == "bob"
+    assert (await client.patch(address, json={"owner": 1})).status_code == 422
+    listed = (await client.get(MEMORIES)).json()["items"]
+    assert [each["owner"] for each in listed] == ["bob"]
+    [entry, _] = (await client.get(f"{address}/history")).json()["items"]
+    assert (entry["before"]["owner"], entry["after"]["owner"]) == ("ada", "bob")
+
+    assert (await client.delete(address)).status_code == 204
+    [gone] = (await client.get("/api/v1/trash")).json()["items"]
+    assert gone["memory"]["owner"] == "bob"
+    answer = await client.post(f"/api/v1/trash/{made['id']}/restore", json={})
+    assert (answer.status_code, answer.json().get("owner")) == (200, "bob"), answer.text
+
+    for path, status in ((MEMORIES, 200), (address, 404), (f"{address}/history", 404)):
+        answer = await other.get(path)
+        assert (answer.status_code, "bob" in answer.text) == (status, False), answer.text
+    answer = await other.patch(address, json={"owner": "eve"})
+    assert answer.status_code == 403, answer.text
+    await call(client, "mem_update", id=made["id"], title="Slow", project="other")
+    changed = (await client.get(address)).json()
+    assert (changed["title"], changed["owner"]) == ("Slow", "bob")
+
+async def serve():
+    settings = read_settings({"LAMPLIGHTER_HOME": str(HOME)})
+    active = build_configuration(settings, builtin_lexicon())
+    mcp = Endpoint()
+    app = create_app(lambda: web._open_context(settings, active, mcp), web_directory=HOME, mcp=mcp)
+    async with app.router.lifespan_context(app):
+        way = {"transport": httpx2.ASGITransport(app=app), "base_url": "http://127.0.0.1"}
+        own = bearer((HOME / "token").read_text().strip())
+        async with httpx2.AsyncClient(headers=own, **way) as client:
+            given = {"scopes": ["admin"], "name": "x"}
+            token = (await client.post("/api/v1/tokens", json=given)).json()
+            with sqlite3.connect(HOME / "lamplighter.db") as db:
+                db.execute("UPDATE tokens SET agent = 'hermes', secret_hash = ? WHERE id = ?",
+                           (hash_secret(SECRET), token["id"]))
+            bound = bearer(Credential(token["id"], SECRET))
+            async with httpx2.AsyncClient(headers=bound, **way) as other:
+                await main(client, other)
+
+HOME.mkdir()
+(HOME / "lamplighter.toml").write_text('[agents.hermes]\\nproject = "ops"\\n')
+run(HOME, "token", "list")
+asyncio.run(serve())
+run(HOME, "export", "-o", str(HOME / "all.jsonl"))
+run(HOME.with_name("second"), "import", str(HOME / "all.jsonl"))
+[shown] = json.loads(run(HOME.with_name("second"), "memory", "list", "--json"))["items"]
+assert shown["owner"] == "bob"
+"""
+
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -127,12 +218,37 @@ def test_new_field_is_included_in_every_format(
 ) -> None:
     name = f"owner_{os.getpid()}"
     url = postgres.create(name) if kind == "postgres" else sqlite_url(tmp_path / "new.db")
+
+    run(tree, "-c", PROGRAM, url)
+
+
+def test_new_field_is_part_of_the_api_the_trash_and_an_import(tree: Path, tmp_path: Path) -> None:
+    run(tree, "-c", SERVED, str(tmp_path / "home"))
+
+
+def test_new_field_is_part_of_the_types_of_the_app(tree: Path) -> None:
+    shutil.copytree(ROOT / "frontend" / "build", tree / "frontend" / "build")
+    (tree / "frontend" / "generated").mkdir()
+    (tree / "frontend" / "node_modules").symlink_to(ROOT / "frontend" / "node_modules")
+
+    run(tree, str(tree / "frontend" / "build" / "api.py"))
+
+    types = (tree / "frontend" / "generated" / "api.d.ts").read_text()
+    schemas = dict(
+        re.findall(r"^        (\w+): \{(.*?)^        \};", types, re.MULTILINE | re.DOTALL)
+    )
+    for name in ("MemoryOut", "MemoryIn", "MemoryEdit", "EventOut"):
+        assert re.search(r"(?m)^            owner\??: string", schemas[name]), name
+
+
+def run(tree: Path, *words: str) -> None:
+    """Run Python with the code of the tree."""
     ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM, url],
+        [sys.executable, *words],
         env={**os.environ, "PYTHONPATH": str(tree / "backend")},
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
-    assert ran.returncode == 0, ran.stderr
+    assert ran.returncode == 0, ran.stdout + ran.stderr

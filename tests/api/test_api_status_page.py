@@ -1,5 +1,7 @@
 """The public status page shows chosen services, and nothing else."""
 
+import re
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -58,6 +60,21 @@ def incident(home: Home, services: list[str], *, resolved: bool, hours: int) -> 
     home.write(f"INSERT INTO incidents ({', '.join(row)}) VALUES ({places})", *row.values())
 
 
+def pipelined(server: Server, path: str, count: int) -> list[int]:
+    """Send requests on one connection without waiting in between, and return their statuses.
+
+    One after another, on a busy machine, they would take longer than a limit per second allows.
+    """
+    lines = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as own:
+        own.sendall(f"{lines}\r\n".encode() * (count - 1))
+        own.sendall(f"{lines}Connection: close\r\n\r\n".encode())
+        received = b"".join(iter(lambda: own.recv(65_536), b""))
+    statuses = [int(each) for each in re.findall(rb"HTTP/1\.1 (\d{3}) ", received)]
+    assert len(statuses) == count
+    return statuses
+
+
 def test_the_page_shows_the_chosen_services_and_nothing_else(server: Server) -> None:
     incident(server.home, ["web", "vault"], resolved=True, hours=5)
     incident(server.home, ["vault"], resolved=False, hours=3)
@@ -65,7 +82,7 @@ def test_the_page_shows_the_chosen_services_and_nothing_else(server: Server) -> 
     incident(server.home, ["web"], resolved=True, hours=24 * 40)
     with httpx2.Client(base_url=server.url, timeout=20) as anybody:
         page = anybody.get("/status")
-        again = [anybody.get("/status").status_code for _ in range(120)]
+        again = pipelined(server, "/status", 200)
         stranger = anybody.get("/status", headers={"X-Forwarded-For": "203.0.113.7"})
         other = [anybody.get(path).status_code for path in ("/status/x", "/", "/api/v1/services")]
     server.kill()

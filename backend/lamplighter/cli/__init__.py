@@ -5,12 +5,12 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from lamplighter import __version__
-from lamplighter.cli.common import JSON, CliGroup, load_settings, print_lines
+from lamplighter.cli.common import JSON, CliGroup, load_settings, print_lines, reporting_errors
 from lamplighter.domain.errors import EXIT_FAILED, Busy
 from lamplighter.domain.text import escape_terminal, is_utf8
 
@@ -54,6 +54,11 @@ class Commands(CliGroup):
             if not is_utf8(each):
                 ctx.fail(f"The argument {each!r} is not valid UTF-8.")
         return super().parse_args(ctx, args)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Parse the command line, and print the help or the version if that is requested."""
+        with reporting_errors():
+            return super().make_context(*args, **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""

@@ -3,8 +3,10 @@
 import errno
 import json
 import math
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -27,19 +29,8 @@ class CliCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        try:
+        with reporting_errors():
             return super().invoke(ctx)
-        except Invalid as error:
-            exit_with_error(*(f"{wrong.field}: {wrong.message}" for wrong in error.wrong))
-        except Busy as error:
-            exit_with_error(*str(error).splitlines(), status=EXIT_FAILED)
-        except LamplighterError as error:
-            exit_with_error(*str(error).splitlines())
-        except OSError as error:
-            if error.errno == errno.EPIPE:
-                raise  # click exits without a message
-            place = "" if error.filename is None else f"{error.filename}: "
-            exit_with_error(f"{place}{error.strerror or repr(error)}")
 
 
 class CliGroup(CliCommand, click.Group):
@@ -48,8 +39,39 @@ class CliGroup(CliCommand, click.Group):
     command_class = CliCommand
 
 
+@contextmanager
+def reporting_errors() -> Iterator[None]:
+    """Print an error as text, and exit with its status."""
+    try:
+        yield
+    except Invalid as error:
+        exit_with_error(*(f"{wrong.field}: {wrong.message}" for wrong in error.wrong))
+    except Busy as error:
+        exit_with_error(*str(error).splitlines(), status=EXIT_FAILED)
+    except LamplighterError as error:
+        exit_with_error(*str(error).splitlines())
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise  # click exits without a message
+        place = "" if error.filename is None else f"{error.filename}: "
+        exit_with_error(f"{place}{error.strerror or repr(error)}")
+
+
+def _discard_output() -> None:
+    """Discard output that cannot be written: the exit of the process would fail on it again."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)
+
+
 def exit_with_error(*lines: str, status: int = EXIT_UNUSABLE) -> NoReturn:
     """Print the reason and exit."""
+    _discard_output()
     print_lines(*(f"lamplighter: {line}" for line in lines), err=True)
     sys.exit(status)
 

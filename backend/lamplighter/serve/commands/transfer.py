@@ -1,11 +1,12 @@
 """Exports and imports for the command line: with or without a running server."""
 
+import errno
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -59,28 +60,51 @@ class ImportOptions:
 def write_export(
     settings: Settings, form: ExportFormat, output: Path | None, *, project: str | None, step: Step
 ) -> ExportTotals:
-    """Write an export to a file, whole or not at all, or (None) to standard output."""
+    """Write an export to a file, whole or not at all, or (None) to standard output.
+
+    A device or a pipe is written to, and never replaced by a file.
+    """
 
     async def ask(db: Database) -> ExportTotals:
-        if output is None:
-            write = sys.stdout.write
-            return await export(db, form, write, project=project, step=step, now=clock.now())
-        new = output.with_name(f".{output.name}-{os.getpid()}")
-        try:
-            with _open_file(new) as file:
-                done = await export(
-                    db, form, file.write, project=project, step=step, now=clock.now()
-                )
-            new.replace(output)
-        finally:
-            with suppress(OSError):
-                new.unlink()
-        return done
+        with _output(output) as file:
+            return await export(db, form, file.write, project=project, step=step, now=clock.now())
 
     try:
         return home.run(settings, ask)
     except OSError as error:
+        if output is None and error.errno == errno.EPIPE:
+            raise  # its reader has read enough
         raise Unavailable(f"Cannot write {output or 'the output'}: {error.strerror}") from error
+
+
+@contextmanager
+def _output(path: Path | None) -> Iterator[IO[str]]:
+    if path is None:
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        yield sys.stdout
+        sys.stdout.flush()
+    elif path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    elif path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8") as file:
+            yield file
+    else:
+        with _new_file(path.resolve()) as file:
+            yield file
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[IO[str]]:
+    """Open a new version of a file, which replaces the file if this context ends well."""
+    new = path.with_name(f".export-{os.getpid()}")
+    try:
+        with _open_file(new) as file:
+            yield file
+        new.replace(path)
+    finally:
+        with suppress(OSError):
+            new.unlink()
 
 
 def import_file(settings: Settings, options: ImportOptions, *, step: Step) -> Importing:

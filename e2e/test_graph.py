@@ -63,6 +63,17 @@ def test_entities_are_merged_by_keys_and_the_merge_is_undone(page: Page, app: Ap
     expect(chosen.get_by_text("No relationships.")).to_be_visible()
 
 
+def test_an_entity_that_replaces_the_list_on_a_phone_receives_the_focus(
+    page: Page, app: App
+) -> None:
+    app.post("/api/v1/entities", {"name": "Ada", "kind": "person"})
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{app.url}/graph")
+    page.get_by_role("link", name="Ada").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Ada")).to_be_focused()
+
+
 def test_the_evidence_of_a_relationship_leads_to_its_memory(page: Page, app: App) -> None:
     words = "The checkout service uses Redis because carts are small."
     made = {"category": "discovery", "observation": words, "project": "shop"}

@@ -130,11 +130,13 @@ def test_both_processes_follow_a_setting_without_a_restart(page: Page, set_up: A
     expect(page.get_by_role("listitem").filter(has_text="LAMPLIGHTER_PORT")).to_contain_text(
         "changes need a restart"
     )
+    expect(page.get_by_role("button", name="Change LAMPLIGHTER_DRY_RUN")).to_be_focused()
     deadline = time.monotonic() + 15
     while not (leader := set_up.get("/api/v1/supervisor"))["dry_run"]:
         assert time.monotonic() < deadline, leader
         time.sleep(0.2)
     assert set_up.get("/api/v1/settings")["warnings"] == []
+    expect(page.get_by_text("The supervisor runs with")).to_have_count(0)  # without a reload
     file.write_text("max_tier = 4\n")
     refused = set_up.get("/api/v1/settings")
     [tier] = [each for each in refused["settings"] if each["name"] == "max_tier"]
@@ -157,6 +159,7 @@ def test_a_value_that_a_start_would_refuse_is_reported_and_the_palette_finds_a_s
     expect(page.get_by_text("is not a duration such as 30, 90s, 5m or 1h.")).to_be_visible()
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("is not a duration such as 30, 90s, 5m or 1h.")).to_be_visible()
+    expect(page.get_by_role("button", name="Save")).to_be_focused()  # disabled during the request
     assert "soon" not in (set_up.home / "lamplighter.toml").read_text()
 
 

@@ -80,6 +80,7 @@ def test_a_page_is_read_edited_and_saved(page: Page, app: App, width: int) -> No
     expect(shown.get_by_role("region", name="Preview")).to_contain_text("Logs at noon")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Saved. 2 memories changed.")).to_be_visible()
+    expect(page.locator("h2.notebook-title")).to_be_focused()
     expect(shown).to_contain_text("Takes 90s")
     assert app.get("/api/v1/memories/2")["observation"] == "Takes 90s to start"
     assert app.get("/api/v1/memories?q=Logs")["total"] == 1

@@ -42,3 +42,20 @@ def test_twenty_rows_fit_on_a_laptop(page: Page, app: App) -> None:
         if (fit := (800 - box["y"]) / box["height"]) < 20:
             few[path] = fit
     assert few == {}
+
+
+def test_a_long_observation_leaves_room_for_other_rows_on_a_phone(page: Page, app: App) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    body = {"category": "behavior", "service": "jellyfin", "observation": "Logs a lot. " * 900}
+    number = app.post("/api/v1/memories", body)["id"]
+    page.goto(f"{app.url}/memories")
+
+    box = page.locator(f"tr[data-id='{number}']").bounding_box()
+    assert box
+    assert box["height"] < 200
+
+    page.request.delete(f"{app.url}/api/v1/memories/{number}", headers=app.way_in())
+    page.goto(f"{app.url}/trash")
+    row = page.get_by_role("region", name="Deleted memories").get_by_role("listitem").first
+    expect(row).to_be_visible()
+    assert (row.bounding_box() or box)["height"] < 300

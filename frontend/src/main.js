@@ -11,6 +11,7 @@ import { isForPalette, isForUs, keys } from "./palette/keys.js"
 import { lastVisit } from "./pages/overview/last-visit.js"
 import { reloadOnLogout } from "./shared/browser/reload.js"
 import { createRouter, inner } from "./shared/browser/router.js"
+import { returnFocus } from "./shared/browser/focus.js"
 import { storage, tabStorage } from "./shared/browser/storage.js"
 import { addMemory } from "./shared/memory-form/add-memory.js"
 import { approvals } from "./shared/stores/approvals.js"
@@ -181,6 +182,7 @@ document.addEventListener("click", (click) => {
   router.go(link.pathname + link.search + link.hash)
 })
 addEventListener("popstate", ({ state }) => router.arrive(state))
+returnFocus()
 document.addEventListener("keydown", (event) => {
   if (isForPalette(event)) {
     event.preventDefault()

@@ -1,3 +1,4 @@
+import { focusAfter } from "../../shared/browser/focus.js"
 import { timeAgo } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 import { differs } from "./lines.js"
@@ -18,6 +19,16 @@ export function notebookPage(store) {
     unmatched: () => notebook.found?.length === 0,
     off: () => notebook.phase === "ready" && notebook.limit === null,
     back: () => router.go("/notebook"),
+
+    /** The form closes after a save and a cancellation, and its buttons disappear. */
+    async save() {
+      await notebook.save()
+      if (notebook.view !== "edit") focusAfter(() => document.querySelector(".notebook-title"))
+    },
+    cancel() {
+      notebook.cancel()
+      focusAfter(() => document.querySelector(".notebook-title"))
+    },
 
     sections: SECTIONS.map((name) => ({ name, title: t(`notebook.${name}`) })),
     /** Whether the form for a new page is open. */

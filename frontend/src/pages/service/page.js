@@ -5,6 +5,7 @@ import { t } from "../../shared/texts/index.js"
 import { withoutWords } from "../audit/page.js"
 import { outcomeIcon, outcomeKind, stateWords } from "../incidents/page.js"
 import { copy } from "../../shared/browser/clipboard.js"
+import { focusAfter } from "../../shared/browser/focus.js"
 import { PERIODS } from "./store.js"
 
 /** @typedef {import("../../charts/time-chart.js").Span} Span */
@@ -170,7 +171,12 @@ export function servicePage(store) {
     empty: (/** @type {unknown[]} */ rows) => service.phase === "ready" && rows.length === 0,
     copyUrl: () => copy(service.pushUrl),
     runNow: () => store("runNow").show({ services: [service.name] }),
-    pause: (/** @type {Event} */ event) =>
-      service.pause(String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("length"))),
+    async pause(/** @type {Event} */ event) {
+      const length = new FormData(/** @type {HTMLFormElement} */ (event.target)).get("length")
+      if (await service.pause(String(length))) focusAfter(() => document.querySelector("[data-resume]"))
+    },
+    async resume() {
+      if (await service.resume()) focusAfter(() => document.querySelector(".service-pause [type=submit]"))
+    },
   }
 }

@@ -42,6 +42,12 @@ export function settingsPage(store) {
       focusOn(`#change-${CSS.escape(name)}`)
     },
 
+    /** Save a value; null restores the default. @param {Setting} setting @param {string | null} value */
+    async save(setting, value) {
+      await settings.save(setting, value)
+      if (settings.editing === "") focusOn(`#change-${CSS.escape(setting.name)}`)
+    },
+
     async makeToken() {
       await tokens.create()
       if (tokens.minted) focusOn("#minted")

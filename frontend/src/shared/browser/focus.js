@@ -33,3 +33,22 @@ export function focusAfter(next, frames = 30) {
     if (!target && frames > 0) focusAfter(next, frames - 1)
   })
 }
+
+/**
+ * A button that is disabled during its request loses the focus. The button gets the focus back when it is enabled again,
+ * unless the operator moved the focus meanwhile.
+ */
+export function returnFocus() {
+  let focused = /** @type {EventTarget | null} */ (null)
+  document.addEventListener("focusin", ({ target }) => (focused = target))
+  document.addEventListener("focusout", ({ target }) => {
+    if (!(/** @type {HTMLButtonElement} */ (target).disabled)) focused = null
+  })
+  const observer = new MutationObserver((records) => {
+    const button = /** @type {HTMLButtonElement | undefined} */ (
+      records.find(({ target }) => target === focused)?.target
+    )
+    if (button && !button.disabled && document.activeElement === document.body) button.focus({ preventScroll: true })
+  })
+  observer.observe(document.documentElement, { subtree: true, attributeFilter: ["disabled"] })
+}

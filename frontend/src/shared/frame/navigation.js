@@ -29,7 +29,6 @@ const TITLES = new Map([
 const START = "main h1"
 const PLACES = /** @type {Record<string, string>} */ ({
   reviews: ".case",
-  graph: ".graph-entity",
   approvals: ".ask[data-chosen] h2 a",
 })
 
@@ -89,7 +88,10 @@ export function visits(dependencies) {
   feed.on("approval", (/** @type {Change} */ change) => approvals.follow(change))
   feed.on("halt", () => halt.follow())
   feed.on("request", (/** @type {Change} */ change) => requests.follow(change))
-  feed.on("supervisor", (/** @type {Change} */ change) => supervisor.follow(change))
+  feed.on("supervisor", (/** @type {Change} */ change) => {
+    supervisor.follow(change)
+    if (router.page === "settings") opened?.settings.load() // its warnings compare both processes
+  })
   for (const entity of FOLLOWED) feed.on(entity, () => overview.follow())
   feed.on("check_results", (/** @type {any} */ items) => (heartbeats.take(items), overview.followResults(items)))
   feed.onReset(reloadAll)
@@ -135,6 +137,8 @@ export function visits(dependencies) {
       focusSoon(START)
     else if (previous.page && id !== null && id !== previous.id) focusSoon(PLACES[page] ?? ".panel h2")
     else if (previous.page && page === "editor") focusAfter(() => document.querySelector(START)) // its form, or its list
+    if (previous.page === "graph" && page === "graph" && id !== null)
+      focusAfter(() => document.querySelector(".graph-case h2"), 300) // hides a list
   }
 
   /**

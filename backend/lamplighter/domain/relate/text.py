@@ -39,6 +39,7 @@ _COMPUTED: Final[Mapping[str, Callable[[re.Match[str]], str]]] = {
     "{step}": lambda found: f"{found['part']} {ORDINALS.get(found['nth'], found['nth'])}",
     "{share}": lambda found: f"{_SHARES[found[1]]} % of",
     "{shares}": lambda found: f"{int(found[1]) * _SHARES[found[2]]} % of",
+    "{part_of}": lambda found: f"{_SHARES[found[1]] / 100} {found[2]}",
     "{ratio}": lambda found: f"{100 * int(found[1]) // (int(found[2]) or 1)} % of",
 }
 

@@ -23,14 +23,17 @@ from lamplighter.domain.relate.measures import QUANTITIES, measures_agree
 from lamplighter.domain.relate.replaced import (
     compare_limits,
     compare_links,
+    excludes_others,
     find_added_condition,
     find_replacements,
+    has_other_limits,
     has_other_subject,
     have_other_fillers,
     is_subject,
     is_value,
     leave_out_several,
     other_of_its_kind,
+    permits_what_is_required,
     renames_subject,
     says_how_long,
     states_amount_once,
@@ -51,7 +54,7 @@ LEAST_COVER: Final = 0.2
 DOUBTFUL: Final = 0.25
 LEAST_SAME: Final = 0.65
 WEAK_WORD: Final = 0.5  # a word such as "must" or "still"
-LEAST_SAME_LONG: Final = 0.7  # of several claims one may conflict while the others agree
+LEAST_SAME_LONG: Final = 0.6  # of several claims one may conflict while the others agree
 FRAMED: Final = 0.75
 LITTLE: Final = 0.97
 OFTEN: Final = 0.5  # on the scale from never to always
@@ -217,6 +220,8 @@ def _judge_parts(
 
 def _settle(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict:
     """Separate claims about different attributes; decide an unsure verdict by the outcomes."""
+    if excludes_others(comparison.whole):
+        return RelationVerdict(Relation.CONFLICTING, "one text limits the claim", FRAMED)
     if verdict.relation is not Relation.UNRELATED and states_amount_once(comparison.whole):
         return RelationVerdict(Relation.UNRELATED, _difference_reason(comparison), FRAMED)
     if verdict.relation is Relation.CONFLICTING and (
@@ -229,6 +234,9 @@ def _settle(comparison: Comparison, verdict: RelationVerdict) -> RelationVerdict
         settled = RelationVerdict(Relation.UNSURE, reason, settled.p)
     if settled.relation in (Relation.SAME, Relation.UNSURE):
         settled = _compare_conditions(comparison, settled)
+    if settled.relation is Relation.SAME and permits_what_is_required(comparison.whole):
+        reason = "may conflict: required in one text, optional in the other"
+        return RelationVerdict(Relation.UNSURE, reason, settled.p)
     return settled
 
 
@@ -341,6 +349,7 @@ def _is_doubtful(comparison: Comparison, same: float) -> bool:
     added = find_added_condition(comparison.whole)
     apart = figures["out_apart_topic"] >= OUT_TOPIC and not (figures["clauses"] or added)
     apart = apart or (comparison.ends < 0 and not figures["clauses"])
+    apart = apart or has_other_limits(comparison.whole)
     unlike = apart or figures["relapse"] or figures["amount"] or figures["often"] >= OFTEN
     return same < least or bool(unlike or replaced) or have_other_fillers(comparison.whole)
 

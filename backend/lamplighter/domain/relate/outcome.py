@@ -40,7 +40,11 @@ _EFFORT: Final = stems(
     "help intervention action hand ask touch anybody anyone operator person human attention"
     " restart reboot reload bounce interruption effort work prompt notice"
 )
+_PERSONS: Final = stems(
+    "somebody someone anybody anyone person people human operator admin administrator you staff"
+)
 _NEGATIVE: Final = stems("unless besides")
+_AWAITS: Final = stems("until unless")
 _EARLIER: Final = stems("before until")
 _LATER: Final = stems("after since once")
 _BECAUSE: Final = stems("because since")
@@ -75,12 +79,14 @@ _GOING: Final = frozenset(["back", "again", "going", "free", "room"])
 class Outcome:
     """The outcome of a clause (`sign`), and whether its condition is a presence or an absence.
 
-    `despite` marks an outcome in spite of the condition: "works although redis is missing".
+    `despite` marks an outcome in spite of the condition: "works although redis is missing";
+    `permits` a clause that permits something: "may run at any time".
     """
 
     sign: int = 0
     presence: int = 0
     despite: bool = False
+    permits: bool = False
 
 
 NO_OUTCOME: Final = Outcome()
@@ -105,12 +111,9 @@ def read_outcome(row: Sequence[TextItem], lexicon: Lexicon) -> Outcome:
     main, conditions = _split(tokens)
     denies = _count_denials(main)
     sign = _sign(main, denies)
-    if any(word.kind == "optional" for word in main):
-        return _MISSED if denies % 2 else _SPARED
-    if denies % 2 and _needs(main):
-        return _SPARED
-    if not denies % 2 and _demands(main, conditions, sign):
-        return _MISSED
+    needed = _read_need(main, conditions, sign, denies)
+    if needed is not None:
+        return needed
     if not sign and denies % 2:
         sign = -1  # a negated effect is a failure, unless it was trouble
     despite = any(word.root in _CONCEDES for word in tokens)
@@ -122,7 +125,21 @@ def read_outcome(row: Sequence[TextItem], lexicon: Lexicon) -> Outcome:
     presence = _presence(conditions, misses=sign < 0 or may)
     if not presence and any(word.text == "without" for word in main):
         presence = -1
-    return Outcome(sign or int(may and bool(conditions)), presence, despite)
+    return Outcome(sign or int(may and bool(conditions)), presence, despite, may and not denies)
+
+
+def _read_need(
+    main: Sequence[_Word], conditions: Sequence[Sequence[_Word]], sign: int, denies: int
+) -> Outcome | None:
+    """Return the outcome of a clause that states what is needed or awaited; None for others."""
+    if any(word.kind == "optional" for word in main):
+        return _MISSED if denies % 2 else _SPARED
+    if denies % 2:
+        return _SPARED if _needs(main) else None
+    if _demands(main, conditions, sign):
+        return _MISSED
+    awaits = sign <= 0 and not denies and any(map(_awaits_person, conditions))
+    return Outcome(-1) if awaits else None
 
 
 def _count_denials(main: Sequence[_Word]) -> int:
@@ -180,9 +197,15 @@ def _demands(main: Sequence[_Word], conditions: Sequence[Sequence[_Word]], sign:
         return True
     if only and conditions and sign >= 0 and _presence(conditions) >= 0:
         return True
-    if _presence(conditions) >= 0 and _needs(main):
+    if (order or _presence(conditions) >= 0) and _needs(main):
         return True
     return must and any(word.text == "or" for word in main)
+
+
+def _awaits_person(part: Sequence[_Word]) -> bool:
+    """Whether a condition lasts until a person acts: "until an operator clears it"."""
+    lasts = part[0].root in _AWAITS
+    return lasts and any(word.root in _PERSONS for word in part[1:4])
 
 
 def _is_order(main: Sequence[_Word]) -> bool:
@@ -278,6 +301,8 @@ def _presence(parts: Sequence[Sequence[_Word]], *, misses: bool = False) -> int:
     """
     for part in parts:
         gone = [w for w in part[1:] if w.root in _NO or w.kind in _GONE]
+        if part[0].root in _LATER and gone and all(w.kind == "trouble" for w in gone):
+            return 0  # after an outage nothing is missing any more
         if part[0].root == _BEFORE:
             ready = misses or any(w.kind == "good" for w in part[1:])
             return -1 if ready else 0

@@ -20,6 +20,9 @@ _SPANS: Final = frozenset(
 """A duration right after any of these words is how long its subject takes."""
 
 _LEAST_SUBJECT: Final = 0.8
+_SLOW: Final = 60.0  # seconds
+_DUTY: Final = frozenset([("need±", 1), ("allow±", -1)])
+_AT_ONCE: Final = "prompt±"
 _OPPOSITE: Final = frozenset(["unless", "before"])
 """The kinds of conditions that are true until their event occurs."""
 
@@ -189,6 +192,49 @@ def states_amount_once(whole: Match) -> bool:
         and any(not word.condition for word in heavy_words(rest))
         for one, other, rest in sides
     )
+
+
+def has_other_limits(m: Match) -> bool:
+    """Whether one claim is true after a time and the other of a thing, or one takes no time."""
+    if len(m.old) != 1 or len(m.new) != 1:
+        return False
+    for measures, words in ((m.measures.left, m.right), (m.measures.right, m.left)):
+        said = [word for word in words if word.weight >= POLAR]
+        if any(_AT_ONCE in _keys(word) for word in said):
+            return any(each.kind == "duration" and each.low >= _SLOW for each in measures)
+        named = any(word.weight >= HEAVY or not (word.end or word.effect) for word in said)
+        if measures and named and any(each.condition for each in measures):
+            return True
+    return False
+
+
+def permits_what_is_required(m: Match) -> bool:
+    """Whether one text demands or forbids something, and the other permits something."""
+    duties = [_states_duty(side) for side in (m.old, m.new)]
+    permits = [any(each.outcome.permits and not each.only for each in s) for s in (m.old, m.new)]
+    return duties[0] != duties[1] and permits[0] != permits[1] and duties[0] != permits[0]
+
+
+def _states_duty(clauses: Sequence[Clause]) -> bool:
+    senses = (sense for each in clauses for word in each.tokens for sense in word.senses)
+    return any((sense.key, sense.sign) in _DUTY for sense in senses)
+
+
+def excludes_others(m: Match) -> bool:
+    """Whether one text limits a claim to a subject, and the other makes it of any other one."""
+    if len(m.old) != 1 or len(m.new) != 1 or m.measures.left or m.measures.right:
+        return False
+    old, new = m.old[0], m.new[0]
+    starts = (
+        min((p.old.place for p in m.pairs), default=0),
+        min((p.new.place for p in m.pairs), default=0),
+    )
+    for words, start in zip((m.left, m.right), starts, strict=True):
+        own = [word.place for word in words if word.weight >= POLAR]
+        if not own or max(own) > start:
+            return False
+    limits = {(each.only, each.amount == "all") for each in (old, new)}
+    return limits == {(True, False), (False, True)} and not (old.denials or new.denials)
 
 
 def have_other_fillers(whole: Match) -> bool:

@@ -39,6 +39,7 @@ _COMPUTED: Final[Mapping[str, Callable[[re.Match[str]], str]]] = {
     "{step}": lambda found: f"{found['part']} {ORDINALS.get(found['nth'], found['nth'])}",
     "{share}": lambda found: f"{_SHARES[found[1]]} % of",
     "{shares}": lambda found: f"{int(found[1]) * _SHARES[found[2]]} % of",
+    "{part_of}": lambda found: f"{_SHARES[found[1]] / 100} {found[2]}",
     "{ratio}": lambda found: f"{100 * int(found[1]) // (int(found[2]) or 1)} % of",
 }
 
@@ -93,6 +94,7 @@ _UNITS: Final = "|".join(
         {*SECONDS, *BYTES, *RATES, "percent", "pct", "c"} - {"y", "k", "t"}, key=len, reverse=True
     )
 )
+_NAMES: Final = ("word", "stop", "name", "path", "address", "version", "ordinal")
 _AMOUNT: Final = r"\d+(?:,\d{3})*(?:\.\d+)?"
 _ITEM: Final = re.compile(
     rf"""
@@ -183,14 +185,13 @@ def to_digits(word: str) -> str:
 
 
 def _build_item(match: re.Match[str]) -> TextItem:
-    text = match[0].strip()
-    if match["weekday"] is not None:
+    text, kind = match[0].strip(), match.lastgroup
+    if kind in _NAMES:
+        return TextItem(kind, _normalize_name(kind, text))
+    if kind == "weekday":
         low, high = _day_range(text)
         return TextItem("weekday", text, low, high)
-    for name in ("path", "address", "version", "name", "word", "stop", "ordinal"):
-        if match[name] is not None:
-            return TextItem(name, _normalize_name(name, text))
-    if match["clock"] is not None:
+    if kind == "clock":
         at = _clock(text)
         return TextItem("clock", text, at, at)
     return _build_measure(match, text)

@@ -27,6 +27,7 @@ import lamplighter
 from cells import walk
 from lamplighter.api.common_shapes import Problem
 from lamplighter.api.guard import HEADERS, MAX_BODY_BYTES
+from lamplighter.api.op import V1
 from lamplighter.api.responses import PROBLEM
 from lamplighter.api.routes import OPS, Operation
 
@@ -139,6 +140,14 @@ def test_all_invalid_parameters_are_reported_together(asking: Asking, op: Operat
     body = problem(asking.ask(op, params=[("nonsense", "1"), ("Limit", "1"), *twice]), 422)
 
     assert {"Limit", "nonsense", *once} <= set(fields(body))
+
+
+@walk("op", [op for op in OPS if op.method == "GET" and not op.query], ids=name)
+def test_a_route_without_parameters_refuses_each(asking: Asking, op: Operation) -> None:
+    if not op.path.startswith(f"{V1}/"):
+        return
+
+    assert fields(problem(asking.ask(op, params={"days": "1"}), 422)) == ["days"]
 
 
 @walk("number", ["0", str(2**63 - 1), str(2**63), "9" * 5_000])

@@ -31,6 +31,10 @@ OF_EVERY_PROJECT: Final = (
 """The scopes of which each route is over all projects."""
 
 
+class NoQuery(msgspec.Struct):
+    """The query of a route that takes no parameters."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """A route: its method, path, required scope, handler, parameters and responses.
@@ -108,12 +112,15 @@ def operation(
 
     def declare(handler: ParameterHandler) -> ParameterHandler:
         names, forms = parameters_of(handler)
+        without_query = below == V1 and method == "GET" and "query" not in forms | more
         status = more.get("status", 204 if method == "DELETE" and gives is None else 200)
 
         @wraps(handler)
         async def ask(request: Request) -> Response:
             if check:
                 await check(request)
+            if without_query:
+                params.query(request, NoQuery)
             values: dict[str, Any] = {}
             for name, kind in names.items():
                 values[name] = await _parameter(request, name, kind, values, rules)

@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, Response
 
 from lamplighter import __version__
 from lamplighter.api import common_shapes, params
+from lamplighter.api.op import V1
 from lamplighter.api.responses import PROBLEM, answer
 from lamplighter.api.routes import OPS, Operation
 
@@ -129,7 +130,7 @@ def _responses(op: Operation) -> dict[str, Any]:
     statuses |= {412} if op.matches else set()
     if op.query:
         statuses.add(414)
-    if op.query or op.body:
+    if op.query or op.body or (op.method == "GET" and op.path.startswith(V1)):
         statuses.add(422)
     if op.body:
         statuses |= {400, 413, 415}

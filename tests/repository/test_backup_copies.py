@@ -9,6 +9,7 @@ import pytest
 import direct_writes
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import is_postgres
+from lamplighter.repository.store.postgres import connected
 from lamplighter.repository.upkeep import copies
 from lamplighter.repository.upkeep.copies import DamagedCopy
 
@@ -53,3 +54,11 @@ def test_damaged_copy_fails_its_restore_test(url: str, tmp_path: Path) -> None:
         damage(damaged)
         with pytest.raises((DamagedCopy, driver.Error)):
             copier.prove(damaged, copied)
+
+
+async def test_a_connection_lost_within_a_transaction_is_reported_with_its_cause(
+    postgres_url: str,
+) -> None:
+    with pytest.raises(driver.OperationalError, match=r"due to administrator command$"):
+        async with connected(postgres_url) as connection, connection.transaction():
+            await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")

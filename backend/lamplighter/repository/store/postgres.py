@@ -333,6 +333,9 @@ def count(status: str) -> int:
 
 
 def _error_text(error: BaseException) -> str:
+    cause = error.__context__
+    if isinstance(error, asyncpg.InterfaceError) and isinstance(cause, CONNECTION_ERRORS):
+        return _error_text(cause)  # the end of a transaction whose connection was lost
     if isinstance(error, TimeoutError):
         return "the database did not answer in time"
     line = str(error).partition("\n")[0].rstrip(".")  # without the hints of the server

@@ -2,7 +2,7 @@
 
 The weights were fitted to `pairs`: its own score says little; `folds` is each fifth judged by
 weights that were fitted to the other four. No weights were fitted to `unseen`, `kinds_held`,
-`plain_held`, `phenomena_held` or `two_clauses`, which a written rule generates
+`plain_held`, `phenomena_held`, `domains_held` or `two_clauses`, which a written rule generates
 (`benchmarks/two_clauses.py`). The thresholds of `judge.py` were chosen with the scores of
 `unseen` and `two_clauses` in view.
 """
@@ -44,6 +44,7 @@ def run() -> dict[str, Any]:
         "kinds_held": _score(fit.pairs("kinds_held"), _by()),
         "plain_held": _score(fit.pairs("plain_held"), _by()),
         "phenomena_held": _score(fit.pairs("phenomena_held"), _by()),
+        "domains_held": _score(fit.pairs("domains_held"), _by()),
         "strangers": _strangers(seen),
         "ablation": {name: _score(seen, _by(without)) for name, without in WITHOUT.items()},
         "cost": _cost(seen),

@@ -52,5 +52,5 @@ def test_itself_is_no_adverb_of_manner_elsewhere(text: str) -> None:
     assert "automatically" not in [word.surface for word in clause.tokens]
 
 
-def test_what_is_kept_for_ever_is_not_kept_for_a_month() -> None:
+def test_data_without_an_expiry_is_not_kept_for_a_month() -> None:
     assert relate("Traces are kept for ever", "Traces are kept for a month").relation is CONFLICTING

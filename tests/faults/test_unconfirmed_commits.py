@@ -89,6 +89,7 @@ async def test_a_write_that_was_not_confirmed_is_not_called_undone(lossy: Lossy)
     next_one = await lossy.send("POST", "/events", json={"level": "info", "text": "Twice"})
 
     assert answer.status_code == 503
+    assert "Retry-After" not in answer.headers  # a client that repeats it would save it twice
     assert answer.json()["detail"] == (
         "The database did not confirm the change. It may have been made: "
         "check before you try again."

@@ -121,8 +121,6 @@ class Jobs:
 ACT: Final = "Lamplighter-Act"
 """The header of an answer that names the act of the request: it can be undone by that."""
 
-RETRY: Final = {"Retry-After": "2"}
-
 OpenContext = Callable[[], AbstractAsyncContextManager[ApiContext]]
 
 
@@ -249,9 +247,8 @@ async def _on_locked(request: Request, error: Exception) -> Response:
             503, api_context(request).db.problem or str(error), headers={"Retry-After": "30"}
         )
     act = unfinished.get()
-    status, detail = describe_database_error(error, act)
-    headers = {} if act is None else {ACT: str(act)}
-    return problem(status, detail, headers=headers if status == 507 else headers | RETRY)
+    status, detail, headers = describe_database_error(error, act)
+    return problem(status, detail, headers=headers if act is None else {ACT: str(act)})
 
 
 async def _on_anything(request: Request, error: Exception) -> Response:

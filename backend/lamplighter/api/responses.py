@@ -110,17 +110,20 @@ def status_title(status: int) -> str:
     return _TITLES.get(status, "Error")
 
 
-def describe_database_error(error: BaseException, act: int | None = None) -> tuple[int, str]:
-    """Return the status and the detail of an answer to a request that the database failed.
+def describe_database_error(
+    error: BaseException, act: int | None = None
+) -> tuple[int, str, Mapping[str, str]]:
+    """Return the status, detail and headers of an answer to a request that the database failed.
 
-    `act` is the act that the request had begun; its completed parts remain.
+    `act` is the act that the request had begun; its completed parts remain. `Retry-After` is sent
+    only if nothing was changed: a client may repeat the request by itself.
     """
     status, detail = (507, DISK_FULL) if disk_is_full(error) else (503, DATABASE_LOCKED)
     if act is not None:
-        detail = f"{detail.partition(' Nothing')[0]} {INCOMPLETE.format(act)}"
-    elif isinstance(error, UnconfirmedCommit):
-        detail = UNCONFIRMED
-    return status, detail
+        return status, f"{detail.partition(' Nothing')[0]} {INCOMPLETE.format(act)}", {}
+    if isinstance(error, UnconfirmedCommit):
+        return status, UNCONFIRMED, {}
+    return status, detail, {} if status == 507 else {"Retry-After": "2"}
 
 
 def next_cursor(position: Sequence[Any] | None) -> str | None:

@@ -40,8 +40,8 @@ def with_contract_errors(handler: Handler) -> Handler:
             return _domain_failure(error)
         except (OperationalError, TimeoutError) as error:
             logger.warning("Database error at %s: %s", request.url.path, error)
-            status, detail = describe_database_error(error)
-            return failure(status, detail, headers={} if status == 507 else {"Retry-After": "2"})
+            status, detail, headers = describe_database_error(error)
+            return failure(status, detail, headers=headers)
         except ClientDisconnect:
             raise  # the guard handles a disconnect
         except Exception as error:

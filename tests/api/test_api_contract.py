@@ -280,6 +280,16 @@ def test_a_body_requires_the_content_type_json(
     problem(asking.ask(op, address=address, content=b"{}", headers=headers), 415)
 
 
+@walk("content", [b"", b" \n"])
+@walk("op", WITH_BODY, ids=name)
+def test_an_empty_body_is_called_empty(asking: Asking, op: Operation, content: bytes) -> None:
+    address, headers = numbered(op.path, "1"), {"Content-Type": "application/json"}
+
+    body = problem(asking.ask(op, address=address, content=content, headers=headers), 400)
+
+    assert body["detail"] == "The body is empty. Send a JSON object."
+
+
 @walk("path", PATHS)
 def test_a_wrong_method_returns_405_with_the_allowed_methods(asking: Asking, path: str) -> None:
     right = {op.method for op in OPS if op.path == path}

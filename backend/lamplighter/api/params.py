@@ -24,6 +24,7 @@ Version = int | None
 
 MAX_ID: Final = 2**63 - 1
 MAX_DEPTH: Final = 32
+EMPTY: Final = "The body is empty. Send a JSON object."
 TOO_DEEP: Final = "The body is nested too deeply."
 DEPRECATED: Final = {"repeats_of": "same", "exclude": "without", "compare_to": "against"}
 """Earlier names of query parameters, which still work."""
@@ -71,6 +72,8 @@ def decode_object(
     content: bytes, decode: Callable[[bytes], Any] = msgspec.json.decode
 ) -> dict[str, Any]:
     """Return the JSON object of a body; raises 400, or Invalid for another value."""
+    if not content.strip():
+        raise HTTPException(400, EMPTY)
     try:
         payload = decode(content)
     except RecursionError as error:

@@ -214,20 +214,24 @@ async def test_random_cancellations_leave_data_and_pool_consistent(
 ) -> None:
     chance = random.Random(600)
     ended = dict.fromkeys(("whole", "cancelled"), 0)
+    # At most so many seconds pass before a cancellation. They grow while works are cancelled and
+    # shrink while they end whole, so that both happen at any speed of the machine.
+    longest = dict.fromkeys(WORKS, 0.002)
     expected = await count(counting)
     for number in range(CANCELS):
-        task = asyncio.ensure_future(chance.choice(WORKS)(counting))
-        if number % 2:
-            await asyncio.sleep(chance.random() * 0.002)
+        work, timed = chance.choice(WORKS), number % 2
+        task = asyncio.ensure_future(work(counting))
+        if timed:
+            await asyncio.sleep(chance.random() * longest[work])
         else:
             for _ in range(chance.randrange(30)):
                 await asyncio.sleep(0)
         task.cancel()
-        try:
+        with suppress(asyncio.CancelledError):
             await task
-            ended["whole"] += 1
-        except asyncio.CancelledError:
-            ended["cancelled"] += 1
+        ended["cancelled" if task.cancelled() else "whole"] += 1
+        if timed:
+            longest[work] *= 1.25 if task.cancelled() else 0.8
         after = await count(counting)
         assert after - expected in (0, 2), f"cancel {number}"
         expected = after

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from lamplighter.domain.memory.memory import (
     new_memory,
 )
 from lamplighter.domain.organize.duplicates import (
+    MAX_COMPARED,
     differs_in_subject,
     drops_nothing,
     find_duplicates,
@@ -114,6 +116,27 @@ def test_only_the_newest_of_each_group_of_duplicates_remains(texts: list[str]) -
     left = [each for each in held if each.id not in aside]
     assert find_duplicates(left) == []
     assert len({each.observation == "Other" for each in left}) == len(left)
+
+
+def test_a_repetition_is_replaced_although_a_thousand_similar_texts_are_between() -> None:
+    slots = product(
+        ("deploy", "upgrade", "restart", "backup", "reload", "migration"),
+        ("checkout", "billing", "search", "login", "mail", "reporting"),
+        ("disk", "queue", "cache", "bucket", "table", "volume"),
+        ("full", "slow", "locked", "missing", "broken", "empty"),
+    )
+    between = [
+        f"The {what} of the {which} service failed because the {where} was {how}"
+        for what, which, where, how in slots
+    ]
+    between.remove(FULL)
+    assert len(between) > 10 * MAX_COMPARED
+    texts = [FULL, *between, FULL.replace("deploy", "deploys")]
+    held = [raw(number, text) for number, text in enumerate(texts, 1)]
+
+    pairs = find_duplicates(held)
+
+    assert (held[0], held[-1]) in pairs
 
 
 @pytest.mark.parametrize(

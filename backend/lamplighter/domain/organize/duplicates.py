@@ -1,10 +1,12 @@
 """Near-duplicates: texts that differ only in wording, by trigrams (four-tier-memory-schema)."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final
 
 from lamplighter.domain.graph.mentions import TOOLS
@@ -14,8 +16,12 @@ from lamplighter.domain.stemming import stem, stems
 SIMILAR: Final = 0.85
 """Two texts are near-duplicates above this share of common trigrams."""
 
+MAX_COMPARED: Final = 100
+"""The maximum number of newer texts with a common rare trigram that a text is compared with."""
+
 _WORD: Final = re.compile(r"\w(?:[\w.:/@+#%'’-]*\w)?")
 _CODE: Final = re.compile(r"[\d/@:#%_]|\w\.\w|[a-z][A-Z]|^[A-Z]{2,}$")
+_CODE_IN_LOWER_CASE: Final = re.compile(r"[\d/@:#%_]|\w\.\w")
 _DENIALS: Final = stems("not no never without none neither nor nothing nobody cannot")
 _DATES: Final = """
 monday tuesday wednesday thursday friday saturday sunday january february march april may june
@@ -40,7 +46,31 @@ def trigrams(text: str) -> frozenset[str]:
 def similarity(one: str, other: str) -> float:
     """Return the share of common trigrams of two texts, 0 to 1."""
     left, right = trigrams(one), trigrams(other)
-    return len(left & right) / len(left | right) if left or right else 1.0
+    common = len(left & right)
+    every = len(left) + len(right) - common
+    return common / every if every else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of a text, and counts of those that distinguish it."""
+
+    words: list[str]
+    lower: list[str]
+    folded: Counter[str]
+    distinctive: Counter[str]
+    """Numbers, identifiers, names and dates."""
+
+    denials: int
+
+
+@lru_cache(maxsize=16_384)
+def _read_words(text: str, names: frozenset[str] = frozenset()) -> _Words:
+    words = _WORD.findall(text)
+    distinctive = _distinctive(words, names)
+    denials = distinctive.pop(_DENIAL, 0)
+    lower = [word.casefold() for word in words]
+    return _Words(words, lower, Counter(map(_fold, words)), distinctive, denials)
 
 
 def is_duplicate(one: str, other: str, names: frozenset[str] = frozenset()) -> bool:
@@ -50,14 +80,9 @@ def is_duplicate(one: str, other: str, names: frozenset[str] = frozenset()) -> b
     """
     if similarity(one, other) <= SIMILAR:
         return False
-    left, right = _split_words(one), _split_words(other)
-    if _is_distinct(left, right, names):
-        return False
-    matcher = SequenceMatcher(None, [w.casefold() for w in left], [w.casefold() for w in right])
-    return all(
-        _is_rewording(left[a:b], right[c:d])
-        for what, a, b, c, d in matcher.get_opcodes()
-        if what == "replace"
+    left, right = _read_words(one, names), _read_words(other, names)
+    return not _is_distinct(left, right) and all(
+        _is_rewording(before, after) for before, after in _replaced(left, right)
     )
 
 
@@ -66,11 +91,10 @@ def drops_nothing(short: str, long: str, names: frozenset[str] = frozenset()) ->
 
     A text without the number or the negation of the longer one states something else.
     """
-    whole = " ".join(map(str.casefold, _split_words(long)))
-    part = " ".join(map(str.casefold, _split_words(short)))
-    if f" {part} " not in f" {whole} ":
+    part, whole = _read_words(short, names), _read_words(long, names)
+    if f" {' '.join(part.lower)} " not in f" {' '.join(whole.lower)} ":
         return False
-    return not _is_distinct(_split_words(short), _split_words(long), names)
+    return not _is_distinct(part, whole)
 
 
 def differs_in_subject(one: str, other: str) -> bool:
@@ -79,8 +103,7 @@ def differs_in_subject(one: str, other: str) -> bool:
     `Use Redis for invoices` and `Use Kafka for logs` are about different things, `Use Redis for
     invoices` and `Use Kafka for invoices` are not.
     """
-    left, right = ([word.casefold() for word in _split_words(text)] for text in (one, other))
-    matcher = SequenceMatcher(None, left, right)
+    matcher = SequenceMatcher(None, _read_words(one).lower, _read_words(other).lower)
     replaced = sum(what == "replace" for what, *_ in matcher.get_opcodes())
     return replaced > 1 and matcher.ratio() >= _SAME_FORM
 
@@ -92,7 +115,8 @@ def find_duplicates(
 ) -> list[tuple[Memory, Memory]]:
     """Return each memory that a newer one repeats, with the newer one.
 
-    Compares memories of one source, kind, service and project. Operational, pinned and reviewed
+    Compares memories of one source, kind, service and project, each with a limited number of newer
+    ones, so that thousands of texts of one form take seconds. Operational, pinned and reviewed
     memories are never the older one of a pair.
     """
     groups = list(_groups(memories))
@@ -145,38 +169,65 @@ def _find_in_group(
 ) -> Iterator[tuple[Memory, Memory]]:
     ordered = sorted(group, key=lambda each: (each.updated_at, each.id), reverse=True)
     common = Counter(part for each in ordered for part in trigrams(each.observation))
-    by_trigram: dict[str, list[Memory]] = defaultdict(list)
+    by_part: dict[object, deque[Memory]] = defaultdict(lambda: deque(maxlen=MAX_COMPARED))
     for memory in counted(ordered):
-        rarest = sorted(trigrams(memory.observation), key=lambda part: (common[part], part))
+        text = memory.observation
+        rarest = sorted(trigrams(text), key=lambda part: (common[part], part))
         # a similarity above 0.85 requires one of these in common
         decisive = rarest[: len(rarest) - int(SIMILAR * len(rarest))]
-        near = {each.id: each for part in decisive for each in by_trigram[part]}
+        codes = _codes(text, names)
+        keys = [(codes, part) for part in decisive]
+        near = {each.id: each for key in keys for each in by_part[key]}
         newer = (every or _is_raw(memory)) and next(
             (
                 each
                 for _, each in sorted(near.items(), reverse=True)
-                if is_duplicate(memory.observation, each.observation, names)
+                if is_duplicate(text, each.observation, names)
             ),
             None,
         )
         if newer:
             yield memory, newer
             continue
-        for part in decisive:
-            by_trigram[part].append(memory)
+        for key in keys:
+            by_part[key].append(memory)
 
 
-def _split_words(text: str) -> list[str]:
-    return _WORD.findall(text)
+def _codes(text: str, names: frozenset[str]) -> frozenset[tuple[str, int]]:
+    """Return the words with their counts that are distinctive in any place and case."""
+    return frozenset(
+        (word, count)
+        for word, count in _read_words(text, names).folded.items()
+        if _CODE_IN_LOWER_CASE.search(word) or _is_name(word, names)
+    )
 
 
-def _is_distinct(left: Sequence[str], right: Sequence[str], names: frozenset[str]) -> bool:
+def _is_distinct(left: _Words, right: _Words) -> bool:
     """Return whether a number, identifier, name, date or negation is in only one of two texts."""
-    folded = tuple(Counter(map(_fold, some)) for some in (left, right))
-    found = tuple(_distinctive(some, names) for some in (left, right))
-    if found[0].pop(_DENIAL, 0) != found[1].pop(_DENIAL, 0):
-        return True
-    return bool(found[0] - folded[1] or found[1] - folded[0])
+    return left.denials != right.denials or any(
+        one.distinctive[word] > other.folded[word]
+        for one, other in ((left, right), (right, left))
+        for word in one.distinctive
+    )
+
+
+def _replaced(left: _Words, right: _Words) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Yield the words that replace others between the common start and end of two texts."""
+    start = _count_equal(left.lower, right.lower)
+    end = _count_equal(left.lower[start:][::-1], right.lower[start:][::-1])
+    some, others = (
+        (each.words[start : len(each.words) - end], each.lower[start : len(each.words) - end])
+        for each in (left, right)
+    )
+    for what, a, b, c, d in SequenceMatcher(None, some[1], others[1]).get_opcodes():
+        if what == "replace":
+            yield some[0][a:b], others[0][c:d]
+
+
+def _count_equal(left: Sequence[str], right: Sequence[str]) -> int:
+    return sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
+    )
 
 
 def _fold(word: str) -> str:
@@ -188,7 +239,7 @@ def _distinctive(words: Sequence[str], names: frozenset[str]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for at, word in enumerate(words):
         folded = _fold(word)
-        if _CODE.search(word) or folded in names or folded in TOOLS or folded in DATES:
+        if _CODE.search(word) or _is_name(folded, names):
             counts[folded] += 1
         elif stem(folded) in _DENIALS or folded.endswith(("n't", "n’t")):
             counts[_DENIAL] += 1
@@ -197,12 +248,20 @@ def _distinctive(words: Sequence[str], names: frozenset[str]) -> Counter[str]:
     return counts
 
 
+def _is_name(folded: str, names: frozenset[str]) -> bool:
+    return folded in names or folded in TOOLS or folded in DATES
+
+
 def _is_rewording(before: Sequence[str], after: Sequence[str]) -> bool:
     """Return whether words were only inflected or misspelled."""
     if len(before) != len(after):
         return False
     return all(
         stem(one.casefold()) == stem(other.casefold())
-        or (min(len(one), len(other)) > 4 and SequenceMatcher(None, one, other).ratio() >= _TYPO)
+        or (min(len(one), len(other)) > 4 and _is_typo(SequenceMatcher(None, one, other)))
         for one, other in zip(before, after, strict=True)
     )
+
+
+def _is_typo(matcher: SequenceMatcher[str]) -> bool:
+    return matcher.quick_ratio() >= _TYPO and matcher.ratio() >= _TYPO

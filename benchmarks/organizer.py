@@ -122,7 +122,7 @@ async def _organized(db: Database, episodes: Sequence[Episode]) -> dict[str, Any
     return {
         "episodes": len(episodes),
         **{
-            name: counts[name]
+            name: counts.get(name, 0)
             for name in ("duplicates", "compressed", "digests", "facts", "searched")
         },
         "conflicts": counts["conflicts"],

@@ -52,10 +52,10 @@ def similarity(one: str, other: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _Text:
     """The words of a text, and counts of those that distinguish it."""
 
-    words: list[str]
+    parts: list[str]
     lower: list[str]
     folded: Counter[str]
     distinctive: Counter[str]
@@ -65,12 +65,12 @@ class _Words:
 
 
 @lru_cache(maxsize=16_384)
-def _read_words(text: str, names: frozenset[str] = frozenset()) -> _Words:
-    words = _WORD.findall(text)
-    distinctive = _distinctive(words, names)
+def _read_words(text: str, names: frozenset[str] = frozenset()) -> _Text:
+    parts = _WORD.findall(text)
+    distinctive = _distinctive(parts, names)
     denials = distinctive.pop(_DENIAL, 0)
-    lower = [word.casefold() for word in words]
-    return _Words(words, lower, Counter(map(_fold, words)), distinctive, denials)
+    lower = [word.casefold() for word in parts]
+    return _Text(parts, lower, Counter(map(_fold, parts)), distinctive, denials)
 
 
 def is_duplicate(one: str, other: str, names: frozenset[str] = frozenset()) -> bool:
@@ -202,7 +202,7 @@ def _codes(text: str, names: frozenset[str]) -> frozenset[tuple[str, int]]:
     )
 
 
-def _is_distinct(left: _Words, right: _Words) -> bool:
+def _is_distinct(left: _Text, right: _Text) -> bool:
     """Return whether a number, identifier, name, date or negation is in only one of two texts."""
     return left.denials != right.denials or any(
         one.distinctive[word] > other.folded[word]
@@ -211,12 +211,12 @@ def _is_distinct(left: _Words, right: _Words) -> bool:
     )
 
 
-def _replaced(left: _Words, right: _Words) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+def _replaced(left: _Text, right: _Text) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
     """Yield the words that replace others between the common start and end of two texts."""
     start = _count_equal(left.lower, right.lower)
     end = _count_equal(left.lower[start:][::-1], right.lower[start:][::-1])
     some, others = (
-        (each.words[start : len(each.words) - end], each.lower[start : len(each.words) - end])
+        (each.parts[start : len(each.parts) - end], each.lower[start : len(each.parts) - end])
         for each in (left, right)
     )
     for what, a, b, c, d in SequenceMatcher(None, some[1], others[1]).get_opcodes():

@@ -18,6 +18,7 @@ from typing import Any, Final
 from zlib import crc32
 
 from benchmarks.episodes import EPISODE, Episode, generate
+from benchmarks.measure import sized
 from lamplighter.domain.health.figures import MeasurementTrigger, MemoryMeasurement
 from lamplighter.domain.health.findings import judge_figures
 from lamplighter.domain.memory.memory import Category, Edit, Source, Trust
@@ -138,7 +139,7 @@ async def _measure(db: Database, at: datetime) -> MemoryMeasurement:
     return await measure(_context(db, at), trigger=MeasurementTrigger.OPERATOR, compare=True)
 
 
-def run(count: int = 6_000) -> dict[str, Any]:
+def run(count: int = sized(6_000, short=300)) -> dict[str, Any]:
     """Return the findings of each step."""
 
     async def work(url: str) -> dict[str, MemoryMeasurement]:

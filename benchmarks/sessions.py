@@ -10,11 +10,11 @@ import psutil
 from app import PROCESSES, App  # of e2e/
 from benchmarks.measure import sized
 
-SESSIONS: Final = sized(300, short=20)
-FIRST: Final = sized(50, short=10)
+SESSIONS: Final = sized(300, short=6)
+FIRST: Final = sized(50, short=3)
 """The sessions after which everything is loaded that loads at first use."""
 
-LOOKS: Final = 100
+LOOKS: Final = sized(100, short=10)
 GROWTH: Final = 1.10
 SERVICES: Final = """
 services:

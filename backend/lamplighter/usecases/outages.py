@@ -19,11 +19,16 @@ def describe_outage(error: BaseException, act: int | None = None) -> str:
     """
     if isinstance(error, UnsoundDatabase):
         return str(error)
-    full = disk_is_full(error)
-    reason = "The disk of the database is full." if full else "The database is not available."
     if act is not None:
-        return f"{reason} {INCOMPLETE.format(act)}"
+        return f"{outage_reason(error)} {INCOMPLETE.format(act)}"
     if isinstance(error, UnconfirmedCommit):
         return UNCONFIRMED
+    full = disk_is_full(error)
     advice = "Free some space, then try again." if full else "Try again in a moment."
-    return f"{reason} Nothing was changed. {advice}"
+    return f"{outage_reason(error)} Nothing was changed. {advice}"
+
+
+def outage_reason(error: BaseException) -> str:
+    """Describe why a transaction failed."""
+    full = disk_is_full(error)
+    return "The disk of the database is full." if full else "The database is not available."

@@ -23,6 +23,27 @@ def test_a_path_that_the_system_rejects_is_named(run) -> None:  # type: ignore[n
     assert f"lamplighter: {'x' * 300}: File name too long\n" == refused.output
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("import", "no\nfile"),
+        ("apply", "no\nfile"),
+        ("export", "--output", "no\nplace/file"),
+        ("export", "--dir", "x" * 300 + "a\nb"),
+        ("backup", "/dev/null/a\nb"),
+        ("restore", "no\nfile"),
+        ("revoke", "--agent", "no\nagent"),
+    ],
+)
+def test_an_error_about_a_name_with_a_newline_is_one_line(run, words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+    refused = run(*words)
+
+    lines = refused.stderr.splitlines()
+    assert refused.exit_code == 2
+    assert len([each for each in lines if not each.startswith(("Usage:", "Try", "  "))]) <= 2, lines
+    assert any(word in lines[-1] for word in (r"no\n", r"a\nb")), lines
+
+
 def test_a_character_that_the_encoding_of_the_output_lacks_is_escaped(tmp_path: Path) -> None:
     env = {"LAMPLIGHTER_HOME": str(tmp_path / "a\u2014b")}
 
@@ -52,7 +73,7 @@ def test_a_note_whose_name_is_not_utf_8_is_reported(run, tmp_path: Path) -> None
 def test_the_name_of_an_agent_is_escaped_for_the_terminal(run) -> None:  # type: ignore[no-untyped-def]
     revoked = run("revoke", "--agent", "a\u202eb", "--yes")
 
-    assert revoked.output == "There is nothing to revoke of agent a\\u202eb.\n"
+    assert revoked.output == "lamplighter: Agent 'a\\u202eb' not found.\n"
 
 
 @pytest.mark.parametrize("every", ["9" * 40, "soon"])

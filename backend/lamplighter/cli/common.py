@@ -46,10 +46,12 @@ def reporting_errors() -> Iterator[None]:
         yield
     except Invalid as error:
         exit_with_error(*(f"{wrong.field}: {wrong.message}" for wrong in error.wrong))
-    except Busy as error:
-        exit_with_error(*str(error).splitlines(), status=EXIT_FAILED)
     except LamplighterError as error:
-        exit_with_error(*str(error).splitlines())
+        failed = isinstance(error, Busy)
+        exit_with_error(*error.lines, status=EXIT_FAILED if failed else EXIT_UNUSABLE)
+    except click.ClickException as error:
+        error.message = escape_terminal(error.message)
+        raise
     except OSError as error:
         if error.errno == errno.EPIPE:
             raise  # click exits without a message

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-from lamplighter.domain.actions.policy import quote_name
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.errors import Conflict, NotFound, require
 from lamplighter.domain.memory.intents import REVIVES, ChangeOrigin, MemoryChange, MemoryLink
@@ -159,7 +158,7 @@ async def _check(here: PromptContext, origin: TeachingOrigin) -> None:
     if origin.kind is OriginKind.AGENT:
         known = {each.name for each in here.active.agents}
         if origin.name not in known | (await agents.activity_by_agent(db)).keys():
-            raise NotFound(f"Agent {quote_name(origin.name)} not found.")
+            raise NotFound(f"Agent {origin.name!r} not found.")
     if origin.kind is not OriginKind.SESSION:
         return
     session = require(await sessions.get(db, int(origin.name)), f"Session {origin.name} not found.")

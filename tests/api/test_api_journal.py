@@ -89,6 +89,20 @@ def test_a_cooldown_reset_is_undone_once(own_server: Server, own_client: httpx2.
     assert [{**each, "version": 1} for each in after] == [{**each, "version": 1} for each in before]
 
 
+def test_a_restore_and_an_undo_need_no_body(client: httpx2.Client) -> None:
+    made = new(client, observation="Fails on Fridays")
+    client.delete(f"{MEMORIES}/{made['id']}")
+
+    restored = client.post(f"/api/v1/trash/{made['id']}/restore")
+    undone = client.post(f"/api/v1/acts/{restored.headers[HEADER]}/undo")
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    refused = client.post("/api/v1/acts/1/undo", headers=form)
+
+    assert (restored.status_code, restored.json()) == (200, made)
+    assert undone.status_code == 200
+    assert refused.status_code == 415
+
+
 @pytest.mark.parametrize("how", ["restore", "purge"])
 def test_the_trash_restores_or_permanently_deletes_a_memory(
     client: httpx2.Client, how: str

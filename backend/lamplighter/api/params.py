@@ -11,6 +11,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from lamplighter.api.common_shapes import OptionalBody
 from lamplighter.api.messages import explain_error
 from lamplighter.api.responses import read_cursor
 from lamplighter.domain.errors import Invalid, InvalidField
@@ -61,6 +62,8 @@ async def body(request: Request, form: type[S], also: Rules = no_rules) -> S:
     wrong: the answer names all errors at once.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not kind and issubclass(form, OptionalBody) and not await request.body():
+        return form()
     if kind != "application/json":
         raise HTTPException(
             415, "The body must be JSON. Send it with Content-Type: application/json."

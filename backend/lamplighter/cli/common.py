@@ -50,7 +50,7 @@ def reporting_errors() -> Iterator[None]:
         failed = isinstance(error, Busy)
         exit_with_error(*error.lines, status=EXIT_FAILED if failed else EXIT_UNUSABLE)
     except click.ClickException as error:
-        error.message = escape_terminal(error.message)
+        error.message = escape_terminal(error.message)  # type: ignore[misc]  # may quote a name
         raise
     except OSError as error:
         if error.errno == errno.EPIPE:

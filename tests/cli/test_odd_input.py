@@ -1,5 +1,6 @@
 """Input that no command accepts, and output that fails: a message and a status, no traceback."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,22 @@ def test_a_note_whose_name_is_not_utf_8_is_reported(run, tmp_path: Path) -> None
     assert r"a\udcff.md: has a path that is not UTF-8" in imported.output
     assert "1 " in imported.output.splitlines()[-1]
     assert run("import", "").exit_code == 2
+
+
+@pytest.mark.parametrize("form", ["agentops", "lamplighter"])
+def test_half_a_character_in_an_import_is_replaced(run, tmp_path: Path, form: str) -> None:  # type: ignore[no-untyped-def]
+    row = {"id": 1, "type": "decision", "title": "Cut \ud83d", "content": "Cut \ud83d off"}
+    session = {"id": "s\ud800", "project": "p\udc00"}
+    file = tmp_path / "export.json"
+    file.write_text(json.dumps({"observations": [row], "sessions": [session]}))
+    if form == "lamplighter":
+        run("memory", "add", "timing", "Takes CUT s")
+        file.write_text(run("export").stdout.replace("CUT", "\\ud83d").replace('"id":1', '"id":7'))
+
+    imported = run("import", str(file))
+
+    assert (imported.exit_code, imported.stderr) == (0, ""), imported.output
+    assert "\ufffd" in run("memory", "list").stdout
 
 
 def test_the_name_of_an_agent_is_escaped_for_the_terminal(run) -> None:  # type: ignore[no-untyped-def]

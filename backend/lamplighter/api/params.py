@@ -17,7 +17,7 @@ from lamplighter.api.common_shapes import OptionalBody
 from lamplighter.api.messages import explain_error
 from lamplighter.api.responses import read_cursor
 from lamplighter.domain.errors import Invalid, InvalidField
-from lamplighter.domain.text import is_utf8
+from lamplighter.domain.text import HALF_CHARACTER, is_utf8
 
 S = TypeVar("S", bound=msgspec.Struct)
 T = TypeVar("T")
@@ -29,7 +29,6 @@ Version = int | None
 MAX_ID: Final = 2**63 - 1
 MAX_DEPTH: Final = 32
 EMPTY: Final = "The body is empty. Send a JSON object."
-HALF_CHARACTER: Final = "contains half of a surrogate pair, which is not a character"
 TOO_DEEP: Final = "The body is nested too deeply."
 DEPRECATED: Final = {"repeats_of": "same", "exclude": "without", "compare_to": "against"}
 """Earlier names of query parameters, which still work."""

@@ -18,6 +18,8 @@ from lamplighter.repository.store.driver import UnconfirmedCommit, disk_is_full
 from lamplighter.usecases.outages import describe_outage
 
 PROBLEM: Final = "application/problem+json"
+ACT: Final = "Lamplighter-Act"
+"""The header of an answer that names the act of the request: it can be undone by that."""
 INTERNAL_ERROR: Final = "Internal error. See the log of the web process."
 _TITLES: Final = {
     400: "Bad request",

@@ -26,7 +26,7 @@ from lamplighter.repository.clients import client_prompts, client_sessions, impo
 from lamplighter.repository.memory import history, knowledge, memories
 from lamplighter.repository.memory.bulk import publish
 from lamplighter.repository.upkeep.batches import in_batches
-from lamplighter.usecases.access.recording import OPERATOR, unfinished
+from lamplighter.usecases.access.recording import OPERATOR, recorded, unfinished
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.journal import IMPORT, IMPORTED
 from lamplighter.usecases.memory.knowledge import REVISED
@@ -143,6 +143,8 @@ class Importing:
         finally:
             self.db.bringing -= 1
         self._note_stored()
+        recorded.set(self.act)
+        unfinished.set(None)
 
     @property
     def changed(self) -> int:

@@ -89,6 +89,20 @@ def test_a_cooldown_reset_is_undone_once(own_server: Server, own_client: httpx2.
     assert [{**each, "version": 1} for each in after] == [{**each, "version": 1} for each in before]
 
 
+def test_a_restore_and_an_undo_need_no_body(client: httpx2.Client) -> None:
+    made = new(client, observation="Fails on Fridays")
+    client.delete(f"{MEMORIES}/{made['id']}")
+
+    restored = client.post(f"/api/v1/trash/{made['id']}/restore")
+    undone = client.post(f"/api/v1/acts/{restored.headers[HEADER]}/undo")
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    refused = client.post("/api/v1/acts/1/undo", headers=form)
+
+    assert (restored.status_code, restored.json()) == (200, made)
+    assert undone.status_code == 200
+    assert refused.status_code == 415
+
+
 @pytest.mark.parametrize("how", ["restore", "purge"])
 def test_the_trash_restores_or_permanently_deletes_a_memory(
     client: httpx2.Client, how: str
@@ -141,7 +155,7 @@ def test_irreversible_acts_are_listed_with_the_reason(
         assert (refused.status_code, refused.json()["detail"]) == (409, each["final"])
 
 
-def test_an_import_is_an_irreversible_act(
+def test_an_import_is_one_act_and_can_be_undone(
     own_server: Server, own_client: httpx2.Client, tmp_path: Path
 ) -> None:
     file = tmp_path / "notes.md"
@@ -158,8 +172,32 @@ def test_an_import_is_an_irreversible_act(
     assert [(each["action"], each["subject"], each["changed"]) for each in acts] == [
         ("import", "notes.md", 2)
     ], "the first one alone: a second import of the same changes nothing"
-    refused = undo(own_client, str(acts[0]["id"]))
-    assert (refused.status_code, refused.json()["detail"]) == (409, acts[0]["final"])
+    undone = undo(own_client, str(acts[0]["id"]))
+    again = undo(own_client, str(acts[0]["id"]))
+    left = own_client.get(MEMORIES).json()["total"]
+    own_server.home.ask("import", "--sections", "--project", "shop", str(file))
+    back = own_client.get(MEMORIES).json()["total"]
+
+    assert (acts[0]["final"], undone.status_code, undone.json()["changed"]) == (None, 200, 2)
+    assert (again.status_code, left, back) == (409, 0, 2)
+
+
+def test_an_import_without_a_recorded_memory_cannot_be_undone(
+    own_server: Server, own_client: httpx2.Client, tmp_path: Path
+) -> None:
+    file = tmp_path / "export.json"
+    file.write_text('{"sessions": [{"id": "one", "project": "shop"}]}')
+    done = own_server.home.ask("import", str(file))
+
+    act = own_client.get("/api/v1/acts").json()["items"][0]
+    refused = undo(own_client, str(act["id"]))
+
+    assert (done.returncode, act["action"], act["changed"]) == (0, "import", 1)
+    assert (refused.status_code, refused.json()["detail"]) == (
+        409,
+        f"Act {act['id']} changed no memory that can be restored. "
+        "Imported sessions and prompts stay.",
+    )
 
 
 def test_a_read_returns_no_act(client: httpx2.Client) -> None:

@@ -748,3 +748,16 @@ def test_a_confirmation_of_a_typed_memory_is_undone(client: httpx2.Client) -> No
         name: typed[name] for name in ("trust", "confidence", "kind", "distilled")
     }
     assert client.post(f"{MEMORIES}/987654/confirm").status_code == 404
+
+
+def test_half_a_character_is_reported_with_its_field(client: httpx2.Client) -> None:
+    body = b'{"category": "timing", "observation": "Takes \\ud83d", "tags": ["\\udc00 a"]}'
+
+    refused = client.post(MEMORIES, content=body, headers={"Content-Type": "application/json"})
+
+    half = "contains half of a surrogate pair, which is not a character"
+    assert refused.status_code == 422
+    assert refused.json()["errors"] == [
+        {"field": "observation", "message": half},
+        {"field": "tags", "message": half},
+    ]

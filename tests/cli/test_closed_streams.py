@@ -42,6 +42,41 @@ def test_a_full_output_is_reported_in_one_line(home: Home, words: str) -> None:
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize("words", ["import {}", "import --json {}"])
+def test_an_import_whose_result_cannot_be_printed_is_reported_as_done(
+    home: Home, tmp_path: Path, words: str
+) -> None:
+    file = tmp_path / "notes.md"
+    file.write_text("The pool holds 40 connections.\n")
+
+    status, _, error = run(home, words.format(file), redirect=">/dev/full")
+
+    assert (status, error) == (
+        1,
+        "lamplighter: Imported 1 memory. The output cannot be printed: No space left on device.\n",
+    )
+    assert home.value("SELECT count(*) FROM memories") == 2
+
+
+def test_a_backup_whose_path_cannot_be_printed_is_reported_as_created(home: Home) -> None:
+    status, _, error = run(home, "backup", redirect=">/dev/full")
+
+    [made] = (home.path / "backups").glob("*/")
+    assert status == 1
+    assert error.splitlines()[-1] == (
+        f"lamplighter: Created {made}. The output cannot be printed: No space left on device."
+    )
+
+
+def test_a_backup_and_a_restore_do_not_need_their_error_stream(home: Home) -> None:
+    status, path, _ = run(home, "backup", redirect="2>/dev/full")
+    restored, _, _ = run(home, f"restore --replace {path}", redirect="2>/dev/full")
+    told, _, error = run(home, f"restore --replace --json {path.strip()}", redirect=">/dev/full")
+
+    assert (status, restored, told) == (0, 0, 1)
+    assert error.splitlines()[-1].startswith(f"lamplighter: Restored {path.strip()}. The previous")
+
+
 def test_a_reader_that_leaves_ends_an_export_silently(home: Home) -> None:
     reader, writer = os.pipe()
     os.close(reader)

@@ -1,5 +1,6 @@
 """Input that no command accepts, and output that fails: a message and a status, no traceback."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,27 @@ def test_a_path_that_the_system_rejects_is_named(run) -> None:  # type: ignore[n
 
     assert refused.exit_code == 2
     assert f"lamplighter: {'x' * 300}: File name too long\n" == refused.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("import", "no\nfile"),
+        ("apply", "no\nfile"),
+        ("export", "--output", "no\nplace/file"),
+        ("export", "--dir", "x" * 300 + "a\nb"),
+        ("backup", "/dev/null/a\nb"),
+        ("restore", "no\nfile"),
+        ("revoke", "--agent", "no\nagent"),
+    ],
+)
+def test_an_error_about_a_name_with_a_newline_is_one_line(run, words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+    refused = run(*words)
+
+    lines = refused.stderr.splitlines()
+    assert refused.exit_code == 2
+    assert len([each for each in lines if not each.startswith(("Usage:", "Try", "  "))]) <= 2, lines
+    assert any(word in lines[-1] for word in (r"no\n", r"a\nb")), lines
 
 
 def test_a_character_that_the_encoding_of_the_output_lacks_is_escaped(tmp_path: Path) -> None:
@@ -49,10 +71,26 @@ def test_a_note_whose_name_is_not_utf_8_is_reported(run, tmp_path: Path) -> None
     assert run("import", "").exit_code == 2
 
 
+@pytest.mark.parametrize("form", ["agentops", "lamplighter"])
+def test_half_a_character_in_an_import_is_replaced(run, tmp_path: Path, form: str) -> None:  # type: ignore[no-untyped-def]
+    row = {"id": 1, "type": "decision", "title": "Cut \ud83d", "content": "Cut \ud83d off"}
+    session = {"id": "s\ud800", "project": "p\udc00"}
+    file = tmp_path / "export.json"
+    file.write_text(json.dumps({"observations": [row], "sessions": [session]}))
+    if form == "lamplighter":
+        run("memory", "add", "timing", "Takes CUT s")
+        file.write_text(run("export").stdout.replace("CUT", "\\ud83d").replace('"id":1', '"id":7'))
+
+    imported = run("import", str(file))
+
+    assert (imported.exit_code, imported.stderr) == (0, ""), imported.output
+    assert "\ufffd" in run("memory", "list").stdout
+
+
 def test_the_name_of_an_agent_is_escaped_for_the_terminal(run) -> None:  # type: ignore[no-untyped-def]
     revoked = run("revoke", "--agent", "a\u202eb", "--yes")
 
-    assert revoked.output == "There is nothing to revoke of agent a\\u202eb.\n"
+    assert revoked.output == "lamplighter: Agent 'a\\u202eb' not found.\n"
 
 
 @pytest.mark.parametrize("every", ["9" * 40, "soon"])

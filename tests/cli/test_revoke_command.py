@@ -65,3 +65,15 @@ def test_revoke_reports_missing_conflicting_and_unknown_arguments(run) -> None: 
     missing = run("revoke", "--session", "9")
     assert (missing.exit_code, "Session 9 not found." in missing.output) == (2, True)
     assert "is not a revocation" in run("revoke", "--undo", "9").output
+
+
+def test_revoke_of_an_unknown_agent_fails(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    teach(home)
+    (home / "lamplighter.toml").write_text('[agents.hermes]\nproject = "shop"\n')
+
+    unknown = run("revoke", "--agent", "codre", "--yes")
+    declared = run("revoke", "--agent", "hermes")
+
+    assert (unknown.exit_code, unknown.stdout) == (2, "")
+    assert unknown.stderr == "lamplighter: Agent 'codre' not found.\n"
+    assert declared.output == "There is nothing to revoke of agent hermes.\n"

@@ -116,6 +116,11 @@ def test_harmless_deviations_of_arguments_are_corrected() -> None:
     assert parse_arguments(READ.schema, {"path": "/a", "offset": None}) == {"path": "/a"}
 
 
+def test_half_a_character_is_rejected() -> None:
+    with pytest.raises(Invalid, match=r"^path: contains half of a surrogate pair"):
+        parse_arguments(READ.schema, {"path": "/a\ud83d"})
+
+
 @pytest.mark.parametrize("tier", [1, 2, 3])
 def test_tools_depend_on_the_tier_roots_and_commands(tier: int) -> None:
     with_files = {each.name for each in tools_for_tier(tier, reads=True)}

@@ -51,10 +51,11 @@ class Lossy:
     async def send(self, method: str, path: str, **more: Any) -> httpx2.Response:
         assert self.server is not None
         headers = {**self.home.way_in, **more.pop("headers", {})}
+        path = path if path.startswith("/agentops/") else f"/api/v1{path}"
         async with httpx2.AsyncClient(
             base_url=self.server.url, headers=headers, timeout=60
         ) as asking:
-            return await asking.request(method, f"/api/v1{path}", **more)
+            return await asking.request(method, path, **more)
 
 
 @pytest.fixture
@@ -116,6 +117,29 @@ async def test_a_bulk_change_that_ends_half_way_names_its_act(lossy: Lossy) -> N
     )
     assert 0 < done < MEMORIES
     assert (back.status_code, back.json()["changed"], lowered(lossy)) == (200, done, 0)
+
+
+async def test_an_agentops_import_names_its_act_also_if_it_ends_half_way(lossy: Lossy) -> None:
+    stored = "SELECT count(*) FROM memories"
+    rows = [
+        {"id": n, "type": "decision", "title": f"T {n}", "content": f"C {n}"} for n in range(900)
+    ]
+    lossy.loses = lambda: 0 < lossy.rows(stored)[0][0] < 900
+
+    half = await lossy.send("POST", "/agentops/import", json={"observations": rows})
+    lossy.loses = lambda: False
+    whole = await lossy.send("POST", "/agentops/import", json={"observations": rows})
+    undone = await lossy.send("POST", f"/acts/{half.headers['Lamplighter-Act']}/undo")
+
+    assert half.status_code == 503
+    assert half.json()["error"] == (
+        "The database is not available. Act 1 may have changed some of the rows: "
+        "check it in the journal before you try again."
+    )
+    assert whole.status_code == 200
+    assert int(whole.headers["Lamplighter-Act"]) > int(half.headers["Lamplighter-Act"])
+    assert 0 < undone.json()["changed"] < 900
+    assert lossy.rows(stored) == [(900 - undone.json()["changed"],)]
 
 
 async def test_an_undo_that_ends_half_way_is_completed_by_the_next(lossy: Lossy) -> None:

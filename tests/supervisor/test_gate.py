@@ -33,7 +33,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.repository.upkeep import leases
-from lamplighter.supervisor.actions.gate import NOT_RECORDED, SHOWN_CHARS, GateVerdict
+from lamplighter.supervisor.actions.gate import NOT_RECORDED, NOTHING_RUN, SHOWN_CHARS, GateVerdict
 
 
 async def test_gate_stores_a_use_with_the_output_of_the_action(db: Database) -> None:
@@ -325,6 +325,21 @@ async def test_finished_action_is_reported_as_done_if_its_result_cannot_be_store
     assert (verdict.outcome, verdict.text) == (UseOutcome.UNCONFIRMED, f"done; {NOT_RECORDED}")
     [use] = await uses(db)
     assert use.outcome is UseOutcome.RESERVED, "it counts, and is settled when its session ends"
+
+
+async def test_action_is_refused_and_does_not_run_while_the_database_is_lost(db: Database) -> None:
+    async def gone() -> None:
+        raise OperationalError("the server closed the connection")
+
+    asked = gate(db, await opened(db))
+    db.fence = gone
+
+    verdict = await asked.run_action("web", "restart")
+    db.fence = None
+
+    assert (verdict.outcome, verdict.text) == (UseOutcome.REFUSED, NOTHING_RUN)
+    assert (await uses(db), asked.busy) == ([], False)
+    assert (await asked.run_action("web", "restart")).accepted
 
 
 async def test_secret_in_action_output_is_masked_before_truncation(db: Database) -> None:

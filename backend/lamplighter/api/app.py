@@ -27,7 +27,7 @@ from lamplighter.api.guard import HEADERS, Guard
 from lamplighter.api.memory import reviews
 from lamplighter.api.op import METHODS
 from lamplighter.api.request_log import ID, REQUEST, RequestLog
-from lamplighter.api.responses import INTERNAL_ERROR, describe_database_error, etag, problem
+from lamplighter.api.responses import ACT, INTERNAL_ERROR, describe_database_error, etag, problem
 from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, MCP, Handler, Operation, by_path
 from lamplighter.api.sessions import approvals
 from lamplighter.domain.actions.approval import Approval
@@ -117,9 +117,6 @@ class Jobs:
         if not done.cancelled() and (error := done.exception()):
             logger.error("Background work on %s failed: %s", name, error, exc_info=error)
 
-
-ACT: Final = "Lamplighter-Act"
-"""The header of an answer that names the act of the request: it can be undone by that."""
 
 OpenContext = Callable[[], AbstractAsyncContextManager[ApiContext]]
 

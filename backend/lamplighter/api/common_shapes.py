@@ -59,7 +59,11 @@ def page_of(item: type[Struct], about: str, *, name: str = "", **more: Any) -> t
     )
 
 
-class Empty(Struct):
+class OptionalBody(Struct):
+    """A body that may be omitted, together with its content type."""
+
+
+class Empty(OptionalBody):
     """An empty object."""
 
 

@@ -41,6 +41,7 @@ from lamplighter.api.routes import (
 from lamplighter.api.services import webhooks
 from lamplighter.domain.access.access import Caller
 from lamplighter.repository.store.driver import Error
+from lamplighter.usecases.outages import describe_outage
 
 IDLE_SECONDS: Final = 10.0
 BODY_SECONDS: Final = 120.0
@@ -266,10 +267,8 @@ async def _check_access(scope: Scope, headers: Headers) -> Response | None:
             caller = await _monitor(scope, callers, headers)
         else:
             caller = await callers.find(scope, headers)
-    except (Error, TimeoutError):
-        here: ApiContext = scope["app"].state.context
-        detail = here.db.problem or "The database is not available. Try again in a moment."
-        return problem(503, detail, headers={"Retry-After": "2"})
+    except (Error, TimeoutError) as error:
+        return _outage(scope, error)
     if path.startswith(webhooks.WEBHOOK_PREFIX) and webhooks.is_closed(
         scope["app"].state.context, caller
     ):
@@ -284,6 +283,19 @@ async def _check_access(scope: Scope, headers: Headers) -> Response | None:
         )
     scope.setdefault("state", {})["caller"] = caller
     return _check_route(scope, ops, caller)
+
+
+def _outage(scope: Scope, error: BaseException) -> Response | None:
+    """Return the response to a caller that the database cannot identify.
+
+    The endpoint of the tools answers by itself: its clients show a failed call, not a status.
+    """
+    here: ApiContext = scope["app"].state.context
+    if scope["path"].rstrip("/") == MCP:
+        scope.setdefault("state", {})["outage"] = here.db.problem or describe_outage(error)
+        return None
+    detail = here.db.problem or "The database is not available. Try again in a moment."
+    return problem(503, detail, headers={"Retry-After": "2"})
 
 
 def _check_tool_access(scope: Scope, caller: Caller | None) -> Response | None:

@@ -78,7 +78,8 @@ def _operation(op: Operation, components: dict[str, Any]) -> dict[str, Any]:
     if op.body:
         schema = {"$ref": _REF.format(name=op.body.__name__)}
         content = {"application/json": {"schema": schema}}
-        operation["requestBody"] = {"required": True, "content": content}
+        required = not issubclass(op.body, common_shapes.OptionalBody)
+        operation["requestBody"] = {"required": required, "content": content}
     if op.deprecated:
         operation["deprecated"] = True
     return operation

@@ -1,7 +1,9 @@
 """Strict parsing of body, query and path; an error lists every invalid field."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
@@ -11,9 +13,11 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from lamplighter.api.common_shapes import OptionalBody
 from lamplighter.api.messages import explain_error
 from lamplighter.api.responses import read_cursor
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.text import HALF_CHARACTER, is_utf8
 
 S = TypeVar("S", bound=msgspec.Struct)
 T = TypeVar("T")
@@ -61,6 +65,8 @@ async def body(request: Request, form: type[S], also: Rules = no_rules) -> S:
     wrong: the answer names all errors at once.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not kind and issubclass(form, OptionalBody) and not await request.body():
+        return form()
     if kind != "application/json":
         raise HTTPException(
             415, "The body must be JSON. Send it with Content-Type: application/json."
@@ -79,12 +85,27 @@ def decode_object(
     except RecursionError as error:
         raise HTTPException(400, TOO_DEEP) from error
     except ValueError as error:
+        if halves := _half_characters(content):
+            raise Invalid(*halves) from error
         raise HTTPException(400, f"The body is not valid JSON: {error}") from error
     if not isinstance(payload, dict):
         raise Invalid(InvalidField("body", "must be a JSON object"))
     if _is_deep(payload):
         raise HTTPException(400, TOO_DEEP)
     return payload
+
+
+def _half_characters(content: bytes) -> list[InvalidField]:
+    """Return the fields of a body with half a surrogate pair, which is no character."""
+    with suppress(ValueError, RecursionError):
+        payload = json.loads(content)
+        if isinstance(payload, dict):
+            return [
+                InvalidField(name.encode("utf-8", "backslashreplace").decode(), HALF_CHARACTER)
+                for name, value in payload.items()
+                if not is_utf8(json.dumps([name, value], ensure_ascii=False))
+            ]
+    return []
 
 
 def _is_deep(value: dict[str, Any]) -> bool:

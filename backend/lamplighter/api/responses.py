@@ -15,20 +15,11 @@ from starlette.responses import Response
 from lamplighter.domain.errors import InvalidField
 from lamplighter.formats import serialize
 from lamplighter.repository.store.driver import UnconfirmedCommit, disk_is_full
+from lamplighter.usecases.outages import describe_outage
 
 PROBLEM: Final = "application/problem+json"
-DISK_FULL: Final = (
-    "The disk of the database is full. Nothing was changed. Free some space, then try again."
-)
-DATABASE_LOCKED: Final = (
-    "The database is not available. Nothing was changed. Try again in a moment."
-)
-UNCONFIRMED: Final = (
-    "The database did not confirm the change. It may have been made: check before you try again."
-)
-INCOMPLETE: Final = (
-    "Act {} may have changed some of the rows: check it in the journal before you try again."
-)
+ACT: Final = "Lamplighter-Act"
+"""The header of an answer that names the act of the request: it can be undone by that."""
 INTERNAL_ERROR: Final = "Internal error. See the log of the web process."
 _TITLES: Final = {
     400: "Bad request",
@@ -118,12 +109,9 @@ def describe_database_error(
     `act` is the act that the request had begun; its completed parts remain. `Retry-After` is sent
     only if nothing was changed: a client may repeat the request by itself.
     """
-    status, detail = (507, DISK_FULL) if disk_is_full(error) else (503, DATABASE_LOCKED)
-    if act is not None:
-        return status, f"{detail.partition(' Nothing')[0]} {INCOMPLETE.format(act)}", {}
-    if isinstance(error, UnconfirmedCommit):
-        return status, UNCONFIRMED, {}
-    return status, detail, {} if status == 507 else {"Retry-After": "2"}
+    status = 507 if disk_is_full(error) else 503
+    repeatable = status == 503 and act is None and not isinstance(error, UnconfirmedCommit)
+    return status, describe_outage(error, act), {"Retry-After": "2"} if repeatable else {}
 
 
 def next_cursor(position: Sequence[Any] | None) -> str | None:

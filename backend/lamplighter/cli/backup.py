@@ -8,7 +8,13 @@ from pathlib import Path
 
 import click
 
-from lamplighter.cli.common import CliCommand, load_settings, print_lines
+from lamplighter.cli.common import (
+    CliCommand,
+    discard_output,
+    load_settings,
+    print_lines,
+    printing_result,
+)
 from lamplighter.domain.errors import EXIT_FAILED
 
 
@@ -27,7 +33,8 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
 
     The default is the directory `backups` in the home. Lamplighter can keep running. Each
     backup is restored once, as a test. Exit status 0: backup created; 1: the restore test
-    failed; 2: the backup could not be created.
+    failed, or the backup was created and its path cannot be printed; 2: the backup could not be
+    created.
     """
     from lamplighter.repository.upkeep.copies import DamagedCopy
     from lamplighter.serve.backup import create as backups
@@ -38,19 +45,20 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
     except DamagedCopy as error:
         print_lines(f"lamplighter: The restore test failed: {error}.", err=True)
         sys.exit(EXIT_FAILED)
-    if as_json:
-        report = {
-            "path": str(made.path),
-            "bytes": made.bytes,
-            "files": len(made.manifest.files),
-            "made_at": made.manifest.made_at,
-            "database": asdict(made.manifest.database),
-            "removed": [str(path) for path in made.removed],
-        }
-        click.echo(json.dumps(report))
-        return
-    print_lines(*(f"Removed {path}." for path in made.removed), err=True)
-    print_lines(str(made.path))
+    report = {
+        "path": str(made.path),
+        "bytes": made.bytes,
+        "files": len(made.manifest.files),
+        "made_at": made.manifest.made_at,
+        "database": asdict(made.manifest.database),
+        "removed": [str(path) for path in made.removed],
+    }
+    with printing_result(f"Created {made.path}."):
+        if as_json:
+            click.echo(json.dumps(report))
+            return
+        print_lines(*(f"Removed {path}." for path in made.removed), err=True)
+        print_lines(str(made.path))
 
 
 @click.command(cls=CliCommand)
@@ -62,25 +70,34 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
 def restore(path: Path, *, replace: bool, as_json: bool) -> None:
     """Restore the backup at PATH into the home and its database.
 
-    Stop Lamplighter first. Exit status 0: restored; 2: failed, and nothing changed.
+    Stop Lamplighter first. Exit status 0: restored; 1: restored, but the result cannot be
+    printed; 2: failed, and nothing changed.
     """
     from lamplighter.serve.backup import restore as restoring
 
     settings = load_settings()
     restored = restoring.restore(settings, path, replace=replace, report=_progress(quiet=as_json))
     aside = str(restored.replaced) if restored.replaced else None
-    if as_json:
-        result = {
-            "home": str(settings.home),
-            "backup": str(path),
-            "made_at": restored.manifest.made_at,
-            "revision": restored.revision,
-            "replaced": aside,
-        }
-        click.echo(json.dumps(result))
-    elif aside:
-        print_lines(f"The previous data was moved to {aside}.", err=True)
+    result = {
+        "home": str(settings.home),
+        "backup": str(path),
+        "made_at": restored.manifest.made_at,
+        "revision": restored.revision,
+        "replaced": aside,
+    }
+    moved = f"The previous data was moved to {aside}." if aside else ""
+    with printing_result(f"Restored {path}. {moved}".rstrip()):
+        if as_json:
+            click.echo(json.dumps(result))
+        elif moved:
+            print_lines(moved, err=True)
 
 
 def _progress(*, quiet: bool) -> Callable[[str], None]:
-    return lambda text: None if quiet else print_lines(text, err=True)
+    def report(text: str) -> None:
+        try:
+            print_lines(*([] if quiet else [text]), err=True)
+        except OSError:  # the work does not depend on its progress
+            discard_output(sys.stderr)
+
+    return report

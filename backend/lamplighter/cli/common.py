@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import IO, TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -46,10 +46,12 @@ def reporting_errors() -> Iterator[None]:
         yield
     except Invalid as error:
         exit_with_error(*(f"{wrong.field}: {wrong.message}" for wrong in error.wrong))
-    except Busy as error:
-        exit_with_error(*str(error).splitlines(), status=EXIT_FAILED)
     except LamplighterError as error:
-        exit_with_error(*str(error).splitlines())
+        failed = isinstance(error, Busy)
+        exit_with_error(*error.lines, status=EXIT_FAILED if failed else EXIT_UNUSABLE)
+    except click.ClickException as error:
+        error.message = escape_terminal(error.message)  # type: ignore[misc]  # may quote a name
+        raise
     except OSError as error:
         if error.errno == errno.EPIPE:
             raise  # click exits without a message
@@ -57,21 +59,35 @@ def reporting_errors() -> Iterator[None]:
         exit_with_error(f"{place}{error.strerror or repr(error)}")
 
 
-def _discard_output() -> None:
+@contextmanager
+def printing_result(result: str, *, status: int = EXIT_FAILED) -> Iterator[None]:
+    """Print a result; if that fails, report the result and the reason, and exit with `status`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise  # click exits without a message
+        exit_with_error(
+            f"{result} The output cannot be printed: {error.strerror or repr(error)}.",
+            status=status,
+        )
+
+
+def discard_output(stream: IO[str] | None) -> None:
     """Discard output that cannot be written: the exit of the process would fail on it again."""
-    if sys.stdout is None:
+    if stream is None:
         return
     try:
-        sys.stdout.flush()
+        stream.flush()
     except OSError:
         nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, sys.stdout.fileno())
+        os.dup2(nothing, stream.fileno())
         os.close(nothing)
 
 
 def exit_with_error(*lines: str, status: int = EXIT_UNUSABLE) -> NoReturn:
     """Print the reason and exit."""
-    _discard_output()
+    discard_output(sys.stdout)
     print_lines(*(f"lamplighter: {line}" for line in lines), err=True)
     sys.exit(status)
 

@@ -1,7 +1,7 @@
 """`lamplighter export` and `lamplighter import`."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,15 +12,18 @@ from lamplighter.cli.common import (
     JSON,
     CliCommand,
     count_noun,
+    exit_with_error,
     load_settings,
     print_answer,
     print_lines,
+    printing_result,
 )
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNUSABLE
 from lamplighter.domain.memory.memory import OPERATIONS
 
 if TYPE_CHECKING:
-    from lamplighter.usecases.clients.imports import Importing
+    from lamplighter.serve.commands.transfer import InterruptedImport
+    from lamplighter.usecases.clients.imports import Importing, ImportOutcome
 
 MAX_FAULTS: Final = 20
 EXPORT_FORMS: Final = ("lamplighter", "agentops", "engram")
@@ -95,30 +98,48 @@ def import_(kind: str, *, as_json: bool, strict: bool, **values: Any) -> None:
 
     PATH is a file, a directory of notes, or - for standard input. A second import of the same
     items changes nothing; items that changed since are updated. Exit status 0: all items were
-    imported; 1: some items are invalid, and the others were imported; 2: nothing was imported.
+    imported; 1: some items are invalid, and the others were imported; or the import was
+    interrupted, or its result cannot be printed: an error names what was imported; 2: nothing was
+    imported.
     """
     from lamplighter.serve.commands import transfer
 
     options = transfer.ImportOptions(kind=transfer.ImportFormat(kind), strict=strict, **values)
     settings = load_settings()
-    with _bar("Importing") as step:
-        done = transfer.import_file(settings, options, step=step)
+    try:
+        with _bar("Importing") as step:
+            done = transfer.import_file(settings, options, step=step)
+    except transfer.InterruptedImport as error:
+        exit_with_error(_interruption(error), status=EXIT_FAILED)
     refused = strict and bool(done.faults)
+    summary = "Nothing was imported." if refused else _summary(done.counts, dry=done.dry)
+    failed = EXIT_UNUSABLE if refused or not any(done.counts.values()) else EXIT_FAILED
+    with printing_result(summary, status=failed if done.faults else EXIT_FAILED):
+        _print_result(done, summary, refused=refused, as_json=as_json)
+    if done.faults:
+        sys.exit(failed)
+
+
+def _print_result(done: "Importing", summary: str, *, refused: bool, as_json: bool) -> None:
     if not as_json:
         faults = [f"{each.place}: {each.message}" for each in done.faults[:MAX_FAULTS]]
         if len(done.faults) > MAX_FAULTS:
             faults.append(f"{len(done.faults) - MAX_FAULTS:,} more errors.")
         print_lines(*(f"lamplighter: {each}" for each in faults), err=True)
-    summary = "Nothing was imported." if refused else _summary(done)
     print_answer(_as_json(done, refused=refused), [summary], as_json=as_json)
-    if done.faults:
-        sys.exit(EXIT_UNUSABLE if refused or not any(done.counts.values()) else EXIT_FAILED)
 
 
-def _summary(done: "Importing") -> str:
+def _interruption(error: "InterruptedImport") -> str:
+    act, more = error.done.act, " Further items may be imported." if error.uncertain else ""
+    return (
+        f"{error} {_summary(error.done.stored)} This is act {act} in the journal.{more} Import the "
+        f"same items again to continue, or undo it: POST /api/v1/acts/{act}/undo."
+    )
+
+
+def _summary(counts: "Mapping[ImportOutcome, int]", *, dry: bool = False) -> str:
     from lamplighter.usecases.clients.imports import ImportOutcome
 
-    counts = done.counts
     came = _memories(counts.get(ImportOutcome.CREATED, 0))
     rest = (
         (ImportOutcome.REVISED, "revised"),
@@ -129,7 +150,7 @@ def _summary(done: "Importing") -> str:
     sessions = counts.get(ImportOutcome.SESSION, 0)
     said += [count_noun(sessions, "session")] if sessions else []
     more = f" ({', '.join(said)})" if said else ""
-    return f"{'Would import' if done.dry else 'Imported'} {came}{more}."
+    return f"{'Would import' if dry else 'Imported'} {came}{more}."
 
 
 def _as_json(done: "Importing", *, refused: bool) -> dict[str, object]:

@@ -49,7 +49,12 @@ class ServicesError(LamplighterError):
 
     def __init__(self, problems: Iterable[FileProblem]) -> None:
         self.problems = tuple(sorted(problems))
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        super().__init__("\n".join(self.lines))
+
+    @property
+    def lines(self) -> list[str]:
+        """The problems."""
+        return [str(problem) for problem in self.problems]
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """Errors of requests."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
@@ -37,6 +37,11 @@ class InvalidField:
 
 class LamplighterError(Exception):
     """An error whose message is meant for a person."""
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The message, as one line for each problem."""
+        return [str(self)]
 
 
 class Invalid(LamplighterError):

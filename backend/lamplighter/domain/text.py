@@ -38,6 +38,9 @@ def one_line(text: str) -> str:
     return " ".join(_drop_invisible(text).split())
 
 
+HALF_CHARACTER: Final = "contains half of a surrogate pair, which is not a character"
+
+
 def is_utf8(text: str) -> bool:
     """Whether a text can be stored: one with bytes that are not UTF-8 has lone surrogates."""
     try:

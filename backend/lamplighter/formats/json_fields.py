@@ -1,5 +1,6 @@
 """The fields of a JSON row, each read as its type; errors name the field."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -7,6 +8,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.text import is_utf8
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -20,9 +22,17 @@ class JsonFields:
 
     @classmethod
     def of(cls, value: Any) -> "JsonFields":
-        """Return the fields of a row; raises Invalid for other types."""
+        """Return the fields of a row; raises Invalid for other types.
+
+        Half of a surrogate pair, which no database stores, is replaced: programs cut texts inside
+        of an emoji.
+        """
         if not isinstance(value, dict):
             raise Invalid(InvalidField("row", "is not a JSON object"))
+        text = json.dumps(value, ensure_ascii=False)
+        if not is_utf8(text):
+            whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+            return cls(json.loads(whole))
         return cls(value)
 
     def text(self, name: str, otherwise: str = "", *, needed: bool = False) -> str:

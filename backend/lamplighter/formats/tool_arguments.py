@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from lamplighter.domain.errors import Invalid, InvalidField
-from lamplighter.domain.text import one_line, shorten
+from lamplighter.domain.text import HALF_CHARACTER, is_utf8, one_line, shorten
 
 _QUOTED_CHARS: Final = 60
 _NAMED: Final = 5
@@ -69,6 +69,8 @@ def _problem(field: Mapping[str, Any], value: Any) -> str | None:
 def _text_problem(field: Mapping[str, Any], value: Any) -> str | None:
     if not isinstance(value, str):
         return f"must be text, not {_kind(value)}"
+    if not is_utf8(value):
+        return HALF_CHARACTER
     if "enum" in field and value not in field["enum"]:
         return f"is {_quote_text(value)!r}; it is one of {', '.join(field['enum'])}"
     if len(value) > field.get("maxLength", math.inf):

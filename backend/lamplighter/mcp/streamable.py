@@ -7,6 +7,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from lamplighter.domain.errors import Unavailable
 from lamplighter.mcp.client_context import ClientContext
 from lamplighter.mcp.tools import tools_of
 from lamplighter.mcp.wire import INSTRUCTIONS, Context, server
@@ -46,7 +47,7 @@ class Streamable:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; the caller is in the scope already."""
+        """Answer a request; the caller, or why it is unknown, is in the scope already."""
         if scope["method"] != "POST":  # no stream to open: each answer is complete
             words = "Method not allowed. Use POST."
             await PlainTextResponse(words, 405, headers={"Allow": "POST"})(scope, receive, send)
@@ -61,9 +62,13 @@ class Streamable:
 
     async def _tools(self, context: Context) -> ToolSet:
         assert context.request is not None
-        caller = context.request.scope["state"]["caller"]
+        state = context.request.scope["state"]
+        if "outage" in state:  # the guard could not identify the caller
+            raise Unavailable(state["outage"])
         project = context.request.query_params.get(PROJECT, "")
-        return tools_of(self._context, await self._context.speaker(caller, project=project))
+        return tools_of(
+            self._context, await self._context.speaker(state["caller"], project=project)
+        )
 
 
 def _values(context: Context) -> bool:

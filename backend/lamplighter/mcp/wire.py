@@ -3,6 +3,7 @@
 This module imports the SDK, which takes a second and some memory: only servers import it.
 """
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Any, Final
@@ -14,7 +15,11 @@ from mcp.shared.exceptions import MCPError
 
 from lamplighter import __version__
 from lamplighter.domain.errors import LamplighterError
+from lamplighter.repository.store.driver import Error
+from lamplighter.usecases.outages import describe_outage
 from lamplighter.usecases.sessions.toolbox import Tool, ToolOutput, ToolSet
+
+logger = logging.getLogger(__name__)
 
 NAME: Final = "lamplighter"
 VALUES_KEY: Final = "lamplighter/found"
@@ -55,6 +60,8 @@ def server(
             tools = await find(context)
         except LamplighterError as error:
             raise MCPError(types.INVALID_REQUEST, str(error)) from error
+        except Error as error:
+            raise MCPError(types.INTERNAL_ERROR, _outage(error)) from error
         return types.ListToolsResult(tools=[_offer(each) for each in tools.tools])
 
     async def called(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -62,6 +69,8 @@ def server(
             tools = await find(context)
         except LamplighterError as error:
             return _result(str(error), is_error=True)
+        except Error as error:
+            return _result(_outage(error), is_error=True)
         said = await tools.use(params.name, params.arguments or {})
         return _answer(said, values=values(context))
 
@@ -72,6 +81,12 @@ def server(
         on_list_tools=listed,
         on_call_tool=called,
     )
+
+
+def _outage(error: Error) -> str:
+    """Log that the caller could not be read, and describe it."""
+    logger.warning("The caller of the tools could not be read: %s", error)
+    return describe_outage(error)
 
 
 def _offer(offered: Tool) -> types.Tool:

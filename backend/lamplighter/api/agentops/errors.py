@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from lamplighter.api.op import Handler
 from lamplighter.api.responses import (
+    ACT,
     INTERNAL_ERROR,
     answer,
     describe_database_error,
@@ -18,6 +19,7 @@ from lamplighter.api.responses import (
 )
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, LamplighterError, NotFound
 from lamplighter.repository.store.driver import OperationalError
+from lamplighter.usecases.access.recording import recorded, unfinished
 
 logger = logging.getLogger(__name__)
 
@@ -32,16 +34,22 @@ def with_contract_errors(handler: Handler) -> Handler:
     """Wrap a handler to report errors in the form of this contract."""
 
     async def asked(request: Request) -> Response:
+        recorded.set(None)
+        unfinished.set(None)
         try:
-            return await handler(request)
+            response = await handler(request)
+            if (act := recorded.get()) is not None:
+                response.headers[ACT] = str(act)
+            return response
         except HTTPException as error:
             return failure(error.status_code, error.detail, headers=error.headers)
         except LamplighterError as error:
             return _domain_failure(error)
         except (OperationalError, TimeoutError) as error:
             logger.warning("Database error at %s: %s", request.url.path, error)
-            status, detail, headers = describe_database_error(error)
-            return failure(status, detail, headers=headers)
+            act = unfinished.get()
+            status, detail, headers = describe_database_error(error, act)
+            return failure(status, detail, headers=headers if act is None else {ACT: str(act)})
         except ClientDisconnect:
             raise  # the guard handles a disconnect
         except Exception as error:

@@ -74,10 +74,10 @@ def _no_agent(act: str) -> Callable[[Request], None]:
     check=_no_agent("import"),
     body=shapes.ImportIn,
 )
-async def import_rows(request: Request, here: MemoryServiceContext) -> dict[str, Any]:
+async def import_rows(request: Request, here: MemoryServiceContext, by: str) -> dict[str, Any]:
     """Import an export of AgentOps or engram."""
     given = await decode_body(request)
-    importing = Importing(here.db, here.redact, here.now(), origin="the REST API")
+    importing = Importing(here.db, here.redact, here.now(), origin="the REST API", by=by)
     await importing.take(_records(given, importing.faults))
     counts = {each: importing.counts.get(each, 0) for each in ImportOutcome}
     observations = counts[ImportOutcome.CREATED] + counts[ImportOutcome.REVISED]

@@ -4,7 +4,14 @@ from typing import Literal
 
 from msgspec import Struct
 
-from lamplighter.api.common_shapes import PageQuery, Seq, ShortText, page_of, public_shape
+from lamplighter.api.common_shapes import (
+    OptionalBody,
+    PageQuery,
+    Seq,
+    ShortText,
+    page_of,
+    public_shape,
+)
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.repository.access.journal import JournalEntry
 
@@ -62,7 +69,7 @@ class ActOut(Struct):
 ActPage = page_of(ActOut, "A page of acts, newest first.", seq=Seq)
 
 
-class UndoIn(Struct):
+class UndoIn(OptionalBody):
     """Options of an undo; `partly` skips the memories that changed since."""
 
     partly: bool = False

@@ -199,7 +199,7 @@ class PostgresConnection(RowConnection):
     async def run(self, statement: str) -> None:
         """Run a statement that has neither arguments nor rows.
 
-        Raises UnconfirmedCommit if the answer to a COMMIT is lost.
+        Raises UnconfirmedCommit if the answer to the COMMIT of a writer is lost.
         """
         sent = False
         try:
@@ -207,7 +207,8 @@ class PostgresConnection(RowConnection):
                 sent = not raw.is_closed()
                 status = await raw.execute(statement)
         except driver.OperationalError as error:
-            if statement == COMMIT and sent and self._doubtful:
+            writes = self._pool is self._backend.writers
+            if statement == COMMIT and writes and sent and self._doubtful:
                 raise driver.UnconfirmedCommit(str(error)) from error.__cause__
             raise
         if statement == COMMIT and status != COMMIT:  # PostgreSQL reports this without an error

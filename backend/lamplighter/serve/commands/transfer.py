@@ -15,17 +15,18 @@ from typing import IO, Final
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
-from lamplighter.domain.errors import Invalid, InvalidField, Unavailable
+from lamplighter.domain.errors import Busy, Invalid, InvalidField, LamplighterError, Unavailable
 from lamplighter.domain.memory.memory import OPERATIONS
 from lamplighter.domain.text import is_utf8
 from lamplighter.formats import markdown_notes, native_export, third_party_export
 from lamplighter.formats.import_records import ImportRecord
 from lamplighter.formats.json_items import MAX_ITEM_CHARS, JsonItem, JsonItemError, JsonItemReader
-from lamplighter.repository import Database, writing
+from lamplighter.repository import Database
+from lamplighter.repository.store.driver import OperationalError, UnconfirmedCommit
 from lamplighter.serve import home
-from lamplighter.usecases.access.recording import record_act
 from lamplighter.usecases.clients.exports import ExportFormat, ExportTotals, export
-from lamplighter.usecases.clients.imports import CHANGES, Fault, Importing, LocatedRecord
+from lamplighter.usecases.clients.imports import Fault, Importing, LocatedRecord
+from lamplighter.usecases.outages import describe_outage, outage_reason
 
 STANDARD: Final = "-"
 NOTES: Final = (".md", ".markdown")
@@ -55,6 +56,14 @@ class ImportOptions:
     by_section: bool = False
     dry: bool = False
     strict: bool = False
+
+
+class InterruptedImport(Busy):
+    """An import ended early, and what it had stored remains; `uncertain` if it may be more."""
+
+    def __init__(self, reason: str, done: Importing, *, uncertain: bool) -> None:
+        super().__init__(reason)
+        self.done, self.uncertain = done, uncertain
 
 
 def write_export(
@@ -123,8 +132,10 @@ def import_file(settings: Settings, options: ImportOptions, *, step: Step) -> Im
                     return tried
             try:
                 await _import_records(done, path, options, step)
-            finally:  # records imported before an error remain
-                await _record(db, done)
+            except (OperationalError, TimeoutError) as error:
+                raise _interrupted(done, error, outage_reason(error)) from error
+            except OSError as error:
+                raise _interrupted(done, error, str(_unreadable(path, error))) from error
             return done
 
         try:
@@ -133,12 +144,12 @@ def import_file(settings: Settings, options: ImportOptions, *, step: Step) -> Im
             raise _unreadable(path, error) from error
 
 
-async def _record(db: Database, done: Importing) -> None:
-    """Record the changes of an import in the journal."""
-    changed = sum(done.counts.get(each, 0) for each in CHANGES)
-    if changed and not done.dry:
-        async with writing(db):
-            await record_act(db, "import", done.origin, now=clock.now(), rows=changed)
+def _interrupted(done: Importing, error: Exception, reason: str) -> LamplighterError:
+    """Return the error of an import that ended early."""
+    if done.act is not None:
+        return InterruptedImport(reason, done, uncertain=isinstance(error, UnconfirmedCommit))
+    lost = isinstance(error, OperationalError | TimeoutError)
+    return Busy(describe_outage(error)) if lost else Unavailable(reason)
 
 
 async def _import_records(

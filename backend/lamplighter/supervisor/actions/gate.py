@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ from lamplighter.domain.actions.policy import (
     quote_name,
 )
 from lamplighter.domain.configuration import Configuration
-from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.errors import LamplighterError, LeadershipLost
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.cooldown import HALTED_MEANWHILE, CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Level
@@ -116,6 +116,7 @@ PASSED_ON: Final = (
 DECLARATION_CHANGED: Final = (
     "the action's declaration in services.yaml has changed since this session began"
 )
+NOTHING_RUN: Final = "the database is not available; nothing was run"
 NOT_RECORDED: Final = "the result could not be recorded; do not request this action again"
 _REQUESTER_GONE: Final = "the first request was cancelled; request the action again"
 
@@ -176,6 +177,15 @@ class Gate:
         known to fail, the pair is one use. `reason` is the session's reason, in its own words: only
         a person reads it.
         """
+        try:
+            return await self._decide(service, action, again, reason)
+        except Error as error:  # a use is stored before its action starts
+            logger.warning("The gate could not use the database: %s", error)
+            return GateVerdict(outcome=UseOutcome.REFUSED, text=NOTHING_RUN)
+
+    async def _decide(
+        self, service: str, action: str, again: int | None, reason: str
+    ) -> GateVerdict:
         declared = self._chosen(service, action)
         if isinstance(declared, Refusal):
             if self._refusals < REFUSALS:
@@ -354,7 +364,8 @@ class Gate:
             failed = act.settle(
                 self.here.db, use, UseOutcome.FAILURE, text=consent.ENDED, now=self.here.now()
             )
-            await asyncio.shield(asyncio.ensure_future(failed))
+            with suppress(Error):  # the end of the session settles the use
+                await asyncio.shield(asyncio.ensure_future(failed))
             raise
         finally:
             self._running.discard(use.id)
@@ -365,7 +376,7 @@ class Gate:
                 outcome, text = await repairing.confirm(self, use, action, text)
             else:
                 await act.settle(self.here.db, use, outcome, text=text, now=self.here.now())
-        except Error as error:  # the action ran: a model that reads otherwise would repeat it
+        except (Error, LeadershipLost) as error:  # it ran: else a model would repeat it
             logger.warning("The outcome of use %s could not be recorded: %s", use.id, error)
             text = f"{text}; {NOT_RECORDED}"
         return GateVerdict(

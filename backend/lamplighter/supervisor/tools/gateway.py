@@ -122,9 +122,6 @@ async def _verdict(
 ) -> GateVerdict:
     try:
         return await gate.run_action(service, action, again=again, reason=reason)
-    except Error as error:
-        logger.warning("The gate could not use the database: %s", error)
-        return _refusal("the database is not available")
     except LeadershipLost as error:
         return _refusal(f"its supervisor is no longer the leader: {error}")
 

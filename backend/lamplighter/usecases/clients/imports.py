@@ -21,15 +21,16 @@ from lamplighter.formats.import_records import (
     SessionRecord,
 )
 from lamplighter.repository import Database, reading
+from lamplighter.repository.access import journal
 from lamplighter.repository.clients import client_prompts, client_sessions, imports
 from lamplighter.repository.memory import history, knowledge, memories
 from lamplighter.repository.memory.bulk import publish
 from lamplighter.repository.upkeep.batches import in_batches
+from lamplighter.usecases.access.recording import OPERATOR, recorded, unfinished
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.memory.curate import OPERATOR
+from lamplighter.usecases.memory.journal import IMPORT, IMPORTED
 from lamplighter.usecases.memory.knowledge import REVISED
 
-IMPORTED: Final = "imported"
 FIRST: Final = 100
 MOST: Final = 1_000_000_000
 """The highest ID that an imported memory keeps; larger IDs cannot be consecutive numbers."""
@@ -78,17 +79,22 @@ class Importing:
     """An import in progress; with `dry` it writes nothing and counts the changes it would make.
 
     `matched` are the memories that a record of this import has matched already: two records with
-    the same text are two memories.
+    the same text are two memories. `act` is its act in the journal, and `stored` are the outcomes
+    of stored items: both include completed writes only, also if a later one fails.
     """
 
     db: Database
     redact: Redact
     now: datetime
     origin: str = "an export"
+    by: str = OPERATOR
     dry: bool = False
+    act: int | None = None
+    stored: dict[ImportOutcome, int] = field(default_factory=dict)
     matched: set[int] = field(default_factory=set)
     counts: dict[ImportOutcome, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
+    _writing: int | None = None
     _sessions: dict[str, int | None] = field(default_factory=dict)
     _steps: list[MemoryChange] = field(default_factory=list)
     _changed: dict[ChangeOp, list[int]] = field(default_factory=dict)
@@ -111,6 +117,10 @@ class Importing:
             ready[:] = self._admitted([placed[number] for number in numbers])
 
         async def work(numbers: Sequence[int]) -> list[int]:
+            self._note_stored()
+            self._writing = self.act or await journal.insert(
+                self.db, IMPORT, now=self.now, subject=self.origin, actor=self.by
+            )
             if self._last != await imports.highest_id(self.db):
                 self._last = None
             await self._some(ready)
@@ -124,6 +134,7 @@ class Importing:
             self._steps.clear()
             self._changed.clear()
             self._came.clear()
+            await self._finish()
             return []
 
         self.db.bringing += 1
@@ -131,6 +142,28 @@ class Importing:
             await in_batches(self.db, range(len(placed)), work, first=FIRST, prepare=prepare)
         finally:
             self.db.bringing -= 1
+        self._note_stored()
+        recorded.set(self.act)
+        unfinished.set(None)
+
+    @property
+    def changed(self) -> int:
+        """The number of rows that the import has changed."""
+        return sum(self.counts.get(each, 0) for each in CHANGES)
+
+    async def _finish(self) -> None:
+        """Store how many rows the act has changed; one without changes is withdrawn."""
+        assert self._writing is not None
+        if self.changed:
+            await journal.finish(self.db, self._writing, self.changed)
+        else:
+            await journal.withdraw(self.db, self._writing)
+            self._writing = None
+
+    def _note_stored(self) -> None:
+        """Note the act and the outcomes of the completed writes."""
+        self.act, self.stored = self._writing, dict(self.counts)
+        unfinished.set(self.act)
 
     async def _some(self, some: Sequence[LocatedRecord]) -> None:
         records = [each.record for each in some if isinstance(each.record, MemoryRecord)]
@@ -337,4 +370,5 @@ class Importing:
         return self._sessions[name]
 
     def _why(self, cause: str, place: str) -> ChangeOrigin:
-        return ChangeOrigin(cause=cause, actor=OPERATOR, reason=f"from {self.origin}, {place}")
+        reason = f"from {self.origin}, {place}"
+        return ChangeOrigin(cause=cause, actor=OPERATOR, reason=reason, act_id=self._writing)

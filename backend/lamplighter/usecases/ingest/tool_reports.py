@@ -5,6 +5,7 @@ from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.domain.services.service import is_same_service
 from lamplighter.domain.sessions.markers import Marker, MarkerKind, MarkerReading
 from lamplighter.domain.sessions.session import Session
+from lamplighter.repository import writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.ingest import session_lines
@@ -15,8 +16,9 @@ from lamplighter.usecases.sessions.toolbox import ToolOutput
 async def save(ingest: IngestContext, category: str, service: str | None, body: str) -> ToolOutput:
     """Save a memory that a session reports; raises Invalid if rejected."""
     marker = _marker(MarkerKind.MEMORY, body, service, category=category)
-    outcome = (await session_lines.ingest_report(ingest, marker)).outcome
-    memory = await memories.get(ingest.db, MemoryId(outcome["memory_id"]))
+    async with writing(ingest.db):
+        outcome = (await session_lines.ingest_report(ingest, marker)).outcome
+        memory = await memories.get(ingest.db, MemoryId(outcome["memory_id"]))
     why = outcome.get("why") or ""
     text = f"{outcome['outcome'].capitalize()}: memory {outcome['memory_id']}"
     values = {

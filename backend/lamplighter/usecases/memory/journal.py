@@ -34,7 +34,14 @@ from lamplighter.repository.writes import store
 from lamplighter.usecases.access.recording import OPERATOR, recorded, recording, unfinished
 from lamplighter.usecases.memory.curate import find_key_holder
 
-CREATION_CAUSES: Final = ("created", RESTORED)
+IMPORT: Final = "import"
+IMPORTED: Final = "imported"
+"""The act of an import, and the cause of the memories that it created."""
+
+CREATION_CAUSES: Final = ("created", RESTORED, IMPORTED)
+NOTHING_TO_UNDO: Final = (
+    "Act {} changed no memory that can be restored. Imported sessions and prompts stay."
+)
 _DECIDED: Final = "A decision on an approval is final: the session already has the answer."
 IRREVERSIBLE: Final[Mapping[str, str]] = {
     "purge": "Permanently deleted memories cannot be restored.",
@@ -44,9 +51,6 @@ IRREVERSIBLE: Final[Mapping[str, str]] = {
     "take": "An accepted marker cannot be reverted. Edit or delete the memory that it created.",
     "halt": "A halt cannot be undone: its sessions have ended. Use Resume to end the halt.",
     "resume": "A resume cannot be undone. Halt again instead.",
-    "import": (
-        "An import cannot be undone. Select the imported memories in Memories and delete them."
-    ),
     "subscribe": "A device is subscribed by its browser. Remove it in Settings instead.",
     "unsubscribe": "A removed device cannot be restored. Turn on notifications there again.",
     "token": "A created token cannot be undone. Revoke it instead.",
@@ -165,7 +169,10 @@ async def _plan(db: Database, act: JournalEntry) -> UndoPlan:
     plan = UndoPlan()
     discarded = set(await trash.of_act(db, act.id))
     later_changes = await journal.changed_since(db, act.id)
-    for each in await journal.changes_of_act(db, act.id):
+    made = await journal.changes_of_act(db, act.id)
+    if act.action == IMPORT and not made:
+        raise Conflict(NOTHING_TO_UNDO.format(act.id))
+    for each in made:
         number = each.memory_id
         deleted = each.ended == DELETED
         if number in later_changes and await _is_upkeep(db, each, act.id):

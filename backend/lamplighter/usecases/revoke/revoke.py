@@ -23,7 +23,7 @@ from lamplighter.domain.text import comparison_key
 from lamplighter.formats.upkeep import revocation as as_json
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal as acts
-from lamplighter.repository.clients import imports
+from lamplighter.repository.clients import agents, imports
 from lamplighter.repository.memory import evidence, history, links, memories, reviews, trash
 from lamplighter.repository.memory.bulk import publish
 from lamplighter.repository.memory.history import DELETED
@@ -135,7 +135,7 @@ async def _plan(
     here: PromptContext, origin: TeachingOrigin, *, now: datetime
 ) -> tuple[RevocationPlan, tuple[Memory, ...]]:
     db, lexicon = here.db, here.active.lexicon
-    await _check(db, origin)
+    await _check(here, origin)
     made = await steps.made_by(db, origin)
     cluster = await _cluster(db, {MemoryId(each) for each in made.values()}, lexicon)
     existing = await memories.by_ids(db, sorted(cluster))
@@ -153,7 +153,12 @@ async def _plan(
     return await _with_derived(db, plan)
 
 
-async def _check(db: Database, origin: TeachingOrigin) -> None:
+async def _check(here: PromptContext, origin: TeachingOrigin) -> None:
+    db = here.db
+    if origin.kind is OriginKind.AGENT:
+        known = {each.name for each in here.active.agents}
+        if origin.name not in known | (await agents.activity_by_agent(db)).keys():
+            raise NotFound(f"Agent {origin.name!r} not found.")
     if origin.kind is not OriginKind.SESSION:
         return
     session = require(await sessions.get(db, int(origin.name)), f"Session {origin.name} not found.")

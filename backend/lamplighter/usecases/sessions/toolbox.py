@@ -28,6 +28,7 @@ from lamplighter.formats.tools.definition import (
 )
 from lamplighter.repository.store.driver import Error
 from lamplighter.usecases import instrumentation
+from lamplighter.usecases.outages import describe_outage
 
 logger = logging.getLogger(__name__)
 
@@ -181,7 +182,7 @@ async def _run(used: Tool, arguments: Mapping[str, Any]) -> ToolOutput:
         return _error_answer(f"Not done. {error}")
     except Error as error:
         logger.warning("Database error in the tool %s: %s", used.name, error)
-        return _error_answer("Not done: the database is not available. Try again in a moment.")
+        return _error_answer(describe_outage(error))
     except TimeoutError:
         return _error_answer(f"Stopped: {used.name} took longer than {used.seconds:g} s.")
     except Exception:

@@ -1,0 +1,83 @@
+"""An import that ends half-way because of the database: its message, its act, and its undo."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+import direct_writes
+from contexts import NOON
+from lamplighter.repository import Database
+from lamplighter.usecases.memory import journal
+from living import Home
+from lost_answers import losing
+from postgres_server import PostgresServer
+
+ITEMS = 3_000
+ADVICE = "Import the same items again to continue, or undo it: POST /api/v1/acts/1/undo."
+
+
+@pytest.fixture
+def mortal() -> Iterator[PostgresServer]:
+    """Start a PostgreSQL server that this test may stop."""
+    started = PostgresServer()
+    yield started
+    started.remove()
+
+
+def stored(url: str) -> list[tuple[int]]:
+    return direct_writes.run(url, "SELECT id FROM memories")
+
+
+@pytest.mark.parametrize("committed", [True, False])
+async def test_an_import_that_is_cut_names_its_act_and_can_be_undone_and_repeated(
+    mortal: PostgresServer, tmp_path: Path, *, committed: bool
+) -> None:
+    direct, file = mortal.create("lamplighter"), tmp_path / "export.json"
+    rows = [
+        {"id": number, "type": "decision", "title": f"Item {number}", "content": f"Text {number}"}
+        for number in range(ITEMS)
+    ]
+    file.write_text(json.dumps({"observations": rows}))
+    cut = False
+
+    def loses() -> bool:
+        nonlocal cut
+        if cut or len(stored(direct)) < 300:
+            return False
+        cut = True
+        if not committed:
+            mortal.stop()
+        return True
+
+    home = Home(tmp_path / "home", {"LAMPLIGHTER_DATABASE_URL": direct})
+    assert home.ask("migrate").returncode == 0
+    with TemporaryDirectory(dir="/tmp") as there:  # a short path: it contains a socket
+        async with losing(direct, Path(there), loses) as url:
+            home.more["LAMPLIGHTER_DATABASE_URL"] = url
+            done = await asyncio.to_thread(home.ask, "import", str(file))
+    home.more["LAMPLIGHTER_DATABASE_URL"] = direct
+    if not committed:
+        mortal.start()
+
+    imported = stored(direct)
+    [(action, subject, changed)] = direct_writes.run(
+        direct, "SELECT action, subject, changed FROM acts"
+    )
+    assert (action, subject, changed) == ("import", "export.json", len(imported))
+    assert 300 <= len(imported) < ITEMS
+    assert done.returncode == 1
+    assert done.stderr.startswith("lamplighter: The database is not available. Imported ")
+    assert done.stderr.endswith(f"{ADVICE}\n")
+    confirmed = int(done.stderr.partition("Imported ")[2].partition(" ")[0].replace(",", ""))
+    assert (confirmed < len(imported)) is committed
+    assert "Further items may be imported." in done.stderr
+
+    async with Database(direct) as db:
+        undone = await journal.undo(db, 1, now=NOON)
+    assert (undone.rows, stored(direct)) == (len(imported), [])
+    again = home.ask("import", str(file))
+    assert (again.returncode, len(stored(direct))) == (0, ITEMS), again.stderr

@@ -11,7 +11,7 @@ import { isForPalette, isForUs, keys } from "./palette/keys.js"
 import { lastVisit } from "./pages/overview/last-visit.js"
 import { reloadOnLogout } from "./shared/browser/reload.js"
 import { createRouter, inner } from "./shared/browser/router.js"
-import { returnFocus } from "./shared/browser/focus.js"
+import { passFocusOn, returnFocus } from "./shared/browser/focus.js"
 import { storage, tabStorage } from "./shared/browser/storage.js"
 import { addMemory } from "./shared/memory-form/add-memory.js"
 import { approvals } from "./shared/stores/approvals.js"
@@ -183,6 +183,7 @@ document.addEventListener("click", (click) => {
 })
 addEventListener("popstate", ({ state }) => router.arrive(state))
 returnFocus()
+passFocusOn()
 document.addEventListener("keydown", (event) => {
   if (isForPalette(event)) {
     event.preventDefault()

@@ -67,6 +67,29 @@ def test_an_incident_is_acknowledged_noted_and_closed(page: Page, app: App) -> N
     expect(compared.get_by_role("row", name="Outcome")).to_contain_text("repaired by a person")
 
 
+def test_the_focus_stays_near_a_button_that_disappears(page: Page, app: App) -> None:
+    number = fails(app)
+    page.goto(f"{app.url}/incidents/{number}")
+    heading = page.get_by_role("heading", name=f"Incident {number}")
+
+    page.get_by_role("button", name="Acknowledge").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(heading).to_be_focused()
+
+    page.get_by_label("Note").focus()
+    page.keyboard.type("The disk was full")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Saved.")).to_have_count(2)
+    expect(page.get_by_label("Note")).to_be_focused()
+
+    page.get_by_role("button", name="Undo").last.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Reverted")).to_be_visible()
+    expect(page.get_by_label("Note")).to_be_focused()
+
+
 def test_incidents_are_merged_with_a_preview_and_an_undo(page: Page, app: App) -> None:
     more = "  caddy:\n    checks:\n      - tcp: 127.0.0.1:9\n"
     (app.home / "services.yaml").write_text(f"{SERVICES.lstrip()}{more}")

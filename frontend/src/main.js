@@ -11,7 +11,8 @@ import { isForPalette, isForUs, keys } from "./palette/keys.js"
 import { lastVisit } from "./pages/overview/last-visit.js"
 import { reloadOnLogout } from "./shared/browser/reload.js"
 import { createRouter, inner } from "./shared/browser/router.js"
-import { passFocusOn, returnFocus } from "./shared/browser/focus.js"
+import { returnFocus } from "./shared/browser/focus.js"
+import { keepFocus } from "./shared/browser/lost-focus.js"
 import { storage, tabStorage } from "./shared/browser/storage.js"
 import { addMemory } from "./shared/memory-form/add-memory.js"
 import { approvals } from "./shared/stores/approvals.js"
@@ -183,7 +184,7 @@ document.addEventListener("click", (click) => {
 })
 addEventListener("popstate", ({ state }) => router.arrive(state))
 returnFocus()
-passFocusOn()
+keepFocus()
 document.addEventListener("keydown", (event) => {
   if (isForPalette(event)) {
     event.preventDefault()

@@ -52,22 +52,3 @@ export function returnFocus() {
   })
   observer.observe(document.documentElement, { subtree: true, attributeFilter: ["disabled"] })
 }
-
-/**
- * An element that is removed while it has the focus passes the focus on: to the element that `data-focus-next` of its
- * removed part selects. Otherwise the next key press would start at the top of the page.
- */
-export function passFocusOn() {
-  let focused = /** @type {Element | null} */ (null)
-  document.addEventListener("focusin", ({ target }) => (focused = /** @type {Element} */ (target)))
-  // a removal ends the focus, too, but then the element is no longer in the document
-  document.addEventListener("focusout", ({ target }) =>
-    queueMicrotask(() => /** @type {Element} */ (target).isConnected && focused === target && (focused = null)),
-  )
-  new MutationObserver(() => {
-    if (!focused || focused.isConnected) return
-    const next = focused.closest("[data-focus-next]")?.getAttribute("data-focus-next")
-    focused = null
-    if (next) focusAfter(() => document.querySelector(next))
-  }).observe(document.documentElement, { subtree: true, childList: true })
-}

@@ -2,12 +2,13 @@ import { focusAfter, onceShown } from "./focus.js"
 
 /** Longer than the page itself looks for a better place. */
 const FRAMES = 40
-const HEADINGS = "h1, h2, h3"
+const HEADINGS = ":is(main, dialog[open]) :is(h1, h2, h3)"
 
 /**
  * If an action removes or hides the focused element, the next key press would start at the top of the
  * page, and a screen reader would lose its place. The focus then moves on: to the element that `data-focus-next` of the
- * removed part selects, from a toast to where it was before, otherwise to the heading of the part around it.
+ * removed part selects, to the other button of a pair (`data-pair`), from a toast to where it was before, otherwise to
+ * the heading before it.
  */
 export function keepFocus() {
   let focused = /** @type {Element | null} */ (null)
@@ -37,7 +38,8 @@ export function keepFocus() {
     const [places, before] = [around, outside]
     const next = element.closest("[data-focus-next]")?.getAttribute("data-focus-next")
     if (next) return focusAfter(() => document.querySelector(next))
-    if (isToast(places)) return focusAfter(() => (before && isHere(before) ? before : headingIn(places)))
+    if (element.matches("[data-pair]")) return focusAfter(() => pairOf(element))
+    if (isToast(places)) return focusAfter(() => (before && isHere(before) ? before : headingBefore(places)))
     waitFor(FRAMES, () => focusHeading(element, places))
   }
 }
@@ -50,19 +52,22 @@ function waitFor(frames, action) {
 /** @param {Element} element @param {Element[]} places */
 function focusHeading(element, places) {
   if (document.activeElement !== document.body || isHere(element)) return
-  headingIn(places)?.focus({ preventScroll: true })
+  headingBefore(places)?.focus({ preventScroll: true })
 }
 
-/** The first heading of the nearest part that has one. @param {Element[]} places */
-function headingIn(places) {
-  for (const place of [...places, document.querySelector("main")]) {
-    if (!place?.isConnected) continue
-    const heading = /** @type {HTMLElement | undefined} */ ([...place.querySelectorAll(HEADINGS)].find(isShown))
-    if (!heading) continue
-    if (!heading.hasAttribute("tabindex")) heading.tabIndex = -1
-    return heading
-  }
+/** The last heading before the nearest part that is still there. @param {Element[]} places */
+function headingBefore(places) {
+  const place = places.find(isHere)
+  const headings = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(HEADINGS)].filter(isShown))
+  const isBefore = (/** @type {Element} */ heading) =>
+    Boolean(place && place.compareDocumentPosition(heading) & Node.DOCUMENT_POSITION_PRECEDING)
+  const heading = headings.findLast(isBefore) ?? headings[0]
+  if (heading && !heading.hasAttribute("tabindex")) heading.tabIndex = -1
+  return heading
 }
+
+/** @param {Element} element */
+const pairOf = (element) => [...(element.parentElement?.querySelectorAll("[data-pair]") ?? [])].find(isShown)
 
 /** @param {Element} element */
 function ancestors(element) {

@@ -114,6 +114,7 @@ Entity = Literal[
     "escalation",
     "incident",
     "review",
+    "page",
     "page_review",
     "approval",
     "halt",

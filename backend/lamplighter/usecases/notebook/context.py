@@ -29,11 +29,13 @@ class SyncResult:
 
     `needs_review` are all pages of the open review: those from this or an earlier run, and those
     with an unknown tag. `ignored` are files that cannot be read as pages, with the reason.
-    `unfinished` means that an editor saved a moment ago: nothing was read or written.
+    `read` are pages whose edits were stored, also those that changed no memory. `unfinished` means
+    that an editor saved a moment ago: nothing was read or written.
     """
 
     act: int | None = None
     edits: int = 0
+    read: list[str] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     for_review: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -41,6 +43,11 @@ class SyncResult:
     learned: list[str] = field(default_factory=list)
     ignored: dict[str, str] = field(default_factory=dict)
     unfinished: bool = False
+
+    @property
+    def has_changed_pages(self) -> bool:
+        """Whether a reader of the pages finds something new."""
+        return bool(self.read or self.written or self.removed)
 
 
 ACTION: Final = "notebook"

@@ -57,8 +57,11 @@ async def sync_locked(
     while await follow(here.db):
         pass
     await write_pages(here, result)
-    if here.history is not None and (result.edits or result.written or result.removed):
-        await _commit(here.history)
+    if result.has_changed_pages:
+        async with writing(here.db):  # after the files: whoever follows the feed reads them next
+            await pages.publish(here.db, now=here.now())
+        if here.history is not None:
+            await _commit(here.history)
     return result
 
 

@@ -63,6 +63,8 @@ def test_a_maintenance_window_is_added_checked_and_removed(page: Page, app: App)
 
     page.goto(f"{app.url}/editor?service=disk")
     window.get_by_label("Kind").select_option("once")
+    expect(window.get_by_text("a maintenance window has from and to")).to_be_visible()
+    expect(window.locator("[aria-invalid=true]")).to_have_count(0)  # it is about the whole part
     window.get_by_label("From").fill("2026-12-01 22:00")
     window.get_by_label("To (2026").fill("2026-12-02 02:00")
     form.get_by_role("button", name="Save").click()

@@ -62,12 +62,14 @@ def edit_yaml(text: str, target: dict[str, Any]) -> str:
 
 
 def path_at(text: str, line: int, column: int) -> tuple[str | int, ...]:
-    """Return the keys that lead to a place of the file; line and column count from 1."""
-    found: tuple[str | int, ...] = ()
+    """Return the keys that lead to a place of the file; line and column count from 1.
+
+    A mapping starts where its first key does: the place is that of the mapping.
+    """
     for path, node in _nodes(yaml.compose(text, LOADER), ()):
         if (node.start_mark.line + 1, node.start_mark.column + 1) == (line, column):
-            found = path
-    return found
+            return path
+    return ()
 
 
 def _nodes(

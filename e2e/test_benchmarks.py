@@ -5,6 +5,7 @@ import pytest
 from short_benchmarks import IN_A_BROWSER, assert_complete
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", sorted(IN_A_BROWSER))
 def test_short_benchmark_reports_all_data(name: str) -> None:
     assert_complete(name)

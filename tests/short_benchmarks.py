@@ -28,7 +28,7 @@ def assert_complete(name: str) -> None:
         cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=800,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout.splitlines()[-1])

@@ -59,6 +59,14 @@ def test_an_approval_permits_its_command_once() -> None:
     assert fit() == ""
 
 
+def test_an_approval_in_the_last_second_is_valid_for_a_minute() -> None:
+    late = replace(YES, decided_at=YES.expires_at - timedelta(seconds=1))
+
+    assert fit(late, now=YES.expires_at + timedelta(seconds=58)) == ""
+    over = YES.expires_at + timedelta(seconds=59)
+    assert fit(late, now=over) == "its approval expired at 12:05 UTC"
+
+
 @pytest.mark.parametrize("state", [each for each in ApprovalState if each != "approved"])
 def test_an_approval_in_another_state_permits_nothing(state: ApprovalState) -> None:
     assert fit(replace(YES, state=state)) == f"approval 7 is {state}"

@@ -198,6 +198,24 @@ async def test_expired_approval_permits_nothing(db: Database, tmp_path: Path) ->
     assert ran(tmp_path) == ""
 
 
+async def test_approval_just_before_the_expiry_runs_although_it_is_noticed_later(
+    db: Database, tmp_path: Path
+) -> None:
+    at = NOON
+    person = await asked(db, declared(tmp_path), now=lambda: at)
+    wish = person.wish()
+    [case] = await person.waits()
+    at = case.expires_at - timedelta(milliseconds=1)
+    await person.says(case.id, YES)
+
+    at = case.expires_at + timedelta(seconds=1)
+    verdict = await asyncio.wait_for(wish, SECONDS)
+
+    assert verdict.approval_state == "approved"
+    assert verdict.text.startswith("a person approved; done")
+    assert ran(tmp_path) == "ran\n"
+
+
 async def test_edited_command_runs_once_approved(db: Database, tmp_path: Path) -> None:
     person = await asked(db, declared(tmp_path))
     wish = person.wish()

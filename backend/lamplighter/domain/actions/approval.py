@@ -16,6 +16,8 @@ MAX_ARGUMENTS: Final = 100
 MAX_ARGUMENT_CHARS: Final = 4_096
 MAX_REASON_CHARS: Final = 1_000
 MAX_NOTE_CHARS: Final = 1_000
+USE_WINDOW: Final = timedelta(minutes=1)
+"""How long after the decision an approved action may at least start: its checks run first."""
 SUPERVISOR_GONE: Final = "the supervisor stopped while the session waited for approval"
 ABANDONED: Final = "its session no longer waits for approval"
 
@@ -154,9 +156,16 @@ class Approval:
             reason=self.reason,
         )
 
+    @property
+    def valid_until(self) -> datetime:
+        """Return the end of the time to decide, or after a decision of the time to run."""
+        if self.decided_by is None or self.decided_at is None:
+            return self.expires_at
+        return max(self.expires_at, self.decided_at + USE_WINDOW)
+
     def expired(self, *, now: datetime) -> bool:
         """Whether the approval has expired, even if its state does not show that yet."""
-        return now >= self.expires_at
+        return now >= self.valid_until
 
     def seconds_left(self, *, now: datetime) -> float:
         """Return the seconds until the approval expires; 0 if it is decided."""
@@ -177,7 +186,7 @@ def refusal_reason(
     if each.session_id != session_id:
         return f"approval {each.id} belongs to another session"
     if each.expired(now=now):
-        return f"its approval expired at {format_time(each.expires_at, now)}"
+        return f"its approval expired at {format_time(each.valid_until, now)}"
     if declared is None:
         return f"services.yaml no longer declares {each.name!r}"
     if (each.name, each.action, each.directory) != (

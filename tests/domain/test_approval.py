@@ -176,6 +176,19 @@ def test_the_result_of_an_approval_is_described(each: Approval, said: str) -> No
     assert describe_result(each) == said
 
 
+@pytest.mark.parametrize(
+    ("state", "became"),
+    [
+        (ApprovalState.USED, "approved by anna and run"),
+        (ApprovalState.DENIED, "denied by anna"),
+        (ApprovalState.WITHDRAWN, "approved by anna, then withdrawn"),
+    ],
+)
+def test_a_person_is_named_only_with_their_own_decision(state: ApprovalState, became: str) -> None:
+    assert replace(YES, state=state).became == became
+    assert replace(YES, state=ApprovalState.WITHDRAWN, decided_by=None).became == "withdrawn"
+
+
 def test_an_approval_is_described_with_its_edit_and_note() -> None:
     assert describe_agreement(YES) == "a person approved"
     edited = replace(

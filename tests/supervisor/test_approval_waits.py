@@ -196,6 +196,12 @@ async def test_expired_approval_permits_nothing(db: Database, tmp_path: Path) ->
     assert verdict.text == "its approval expired at 12:05 UTC"
     assert await person.states() == ["withdrawn"]
     assert ran(tmp_path) == ""
+    with pytest.raises(LamplighterError) as late:
+        await person.says(case.id, YES, by="bert")
+    assert str(late.value) == (
+        f"Approval {case.id} is already closed: approved by anna, then withdrawn"
+        " (its approval expired at 12:05 UTC)."
+    )
 
 
 async def test_approval_just_before_the_expiry_runs_although_it_is_noticed_later(

@@ -49,7 +49,6 @@ TRANSITIONS: Final[Mapping[ApprovalState, frozenset[ApprovalState]]] = {
 """The possible next states of an approval; states without an entry are final."""
 
 OPEN_STATES: Final = tuple(TRANSITIONS)
-_BECAME: Final = {ApprovalState.USED: "approved"}
 
 
 def can_become(before: ApprovalState, state: ApprovalState) -> bool:
@@ -129,10 +128,15 @@ class Approval:
 
     @property
     def became(self) -> str:
-        """Return the decision and its author."""
-        word = _BECAME.get(self.state, str(self.state))
-        by = f" by {self.decided_by}" if self.decided_by else ""
-        return f"{word}{by}{' and run' if self.state is ApprovalState.USED else ''}"
+        """Return the decision and its author, and what followed."""
+        if self.decided_by is None:
+            return str(self.state)
+        match self.state:
+            case ApprovalState.USED:
+                return f"approved by {self.decided_by} and run"
+            case ApprovalState.WITHDRAWN:  # a person withdraws nothing: this one had approved it
+                return f"approved by {self.decided_by}, then withdrawn"
+        return f"{self.state} by {self.decided_by}"
 
     @property
     def living(self) -> bool:

@@ -59,6 +59,14 @@ def test_an_approval_permits_its_command_once() -> None:
     assert fit() == ""
 
 
+def test_an_approval_in_the_last_second_is_valid_for_a_minute() -> None:
+    late = replace(YES, decided_at=YES.expires_at - timedelta(seconds=1))
+
+    assert fit(late, now=YES.expires_at + timedelta(seconds=58)) == ""
+    over = YES.expires_at + timedelta(seconds=59)
+    assert fit(late, now=over) == "its approval expired at 12:05 UTC"
+
+
 @pytest.mark.parametrize("state", [each for each in ApprovalState if each != "approved"])
 def test_an_approval_in_another_state_permits_nothing(state: ApprovalState) -> None:
     assert fit(replace(YES, state=state)) == f"approval 7 is {state}"
@@ -166,6 +174,19 @@ def test_an_invalid_decision_is_reported_by_field(answer: ApprovalAnswer, wrong:
 )
 def test_the_result_of_an_approval_is_described(each: Approval, said: str) -> None:
     assert describe_result(each) == said
+
+
+@pytest.mark.parametrize(
+    ("state", "became"),
+    [
+        (ApprovalState.USED, "approved by anna and run"),
+        (ApprovalState.DENIED, "denied by anna"),
+        (ApprovalState.WITHDRAWN, "approved by anna, then withdrawn"),
+    ],
+)
+def test_a_person_is_named_only_with_their_own_decision(state: ApprovalState, became: str) -> None:
+    assert replace(YES, state=state).became == became
+    assert replace(YES, state=ApprovalState.WITHDRAWN, decided_by=None).became == "withdrawn"
 
 
 def test_an_approval_is_described_with_its_edit_and_note() -> None:

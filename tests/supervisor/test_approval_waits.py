@@ -1,6 +1,7 @@
 """A session that waits for an approval at the gate, and the outcome."""
 
 import asyncio
+import gc
 import inspect
 import time
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from lamplighter.domain.actions.approval import (
     ApprovalState,
 )
 from lamplighter.domain.configuration import Configuration
-from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.errors import LamplighterError, LeadershipLost
 from lamplighter.domain.memory.memory import Candidate, Category
 from lamplighter.domain.secrets.redact import build_redactor
 from lamplighter.domain.services.cooldown import UseOutcome
@@ -196,6 +197,30 @@ async def test_expired_approval_permits_nothing(db: Database, tmp_path: Path) ->
     assert verdict.text == "its approval expired at 12:05 UTC"
     assert await person.states() == ["withdrawn"]
     assert ran(tmp_path) == ""
+    with pytest.raises(LamplighterError) as late:
+        await person.says(case.id, YES, by="bert")
+    assert str(late.value) == (
+        f"Approval {case.id} is already closed: approved by anna, then withdrawn"
+        " (its approval expired at 12:05 UTC)."
+    )
+
+
+async def test_approval_just_before_the_expiry_runs_although_it_is_noticed_later(
+    db: Database, tmp_path: Path
+) -> None:
+    at = NOON
+    person = await asked(db, declared(tmp_path), now=lambda: at)
+    wish = person.wish()
+    [case] = await person.waits()
+    at = case.expires_at - timedelta(milliseconds=1)
+    await person.says(case.id, YES)
+
+    at = case.expires_at + timedelta(seconds=1)
+    verdict = await asyncio.wait_for(wish, SECONDS)
+
+    assert verdict.approval_state == "approved"
+    assert verdict.text.startswith("a person approved; done")
+    assert ran(tmp_path) == "ran\n"
 
 
 async def test_edited_command_runs_once_approved(db: Database, tmp_path: Path) -> None:
@@ -252,6 +277,34 @@ async def test_cancelled_wait_withdraws_its_approval(db: Database, tmp_path: Pat
     with pytest.raises(LamplighterError, match="is already closed: withdrawn"):
         await person.says(case.id, YES)
     assert not person.gate.busy
+
+
+async def test_wait_cancelled_twice_after_a_loss_of_leadership_logs_no_error(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = await asked(db, declared(tmp_path))
+    wish = person.wish()
+    await person.waits()
+    begun, over, errors = asyncio.Event(), asyncio.Event(), []
+
+    async def lose(*_: object, **__: object) -> None:
+        begun.set()
+        await over.wait()
+        raise LeadershipLost("another supervisor is the leader")
+
+    monkeypatch.setattr(asking, "withdraw", lose)
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: errors.append(context["message"]))
+    wish.cancel()
+    await begun.wait()
+    wish.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await wish
+    over.set()
+    await asyncio.sleep(0.05)
+    gc.collect()
+
+    assert errors == []
 
 
 async def test_cancelled_request_leaves_no_open_approval_and_no_use(

@@ -4,6 +4,7 @@ import "../late-texts.js"
 import { Problem } from "../../src/shared/api.js"
 import { piecesOf, quoted } from "../../src/shared/format/argv.js"
 import { approvals } from "../../src/shared/stores/approvals.js"
+import { approvalsPage } from "../../src/pages/approvals/page.js"
 import { approvalQueue } from "../../src/pages/approvals/store.js"
 import { change, fakeApi, fakeFeed, NOON } from "../fakes.js"
 
@@ -41,6 +42,17 @@ async function opened(answers = {}, { open = [RESTART] } = {}) {
   const puts = () => api.asked.filter(({ method }) => method === "PUT")
   return { store, waiting, api, said, live, clock, puts, pass: (ms) => (at += ms) }
 }
+
+test("a person is named only with their own decision", () => {
+  const page = approvalsPage(() => ({}))
+  const named = (changes) => page.decider(asked({ decided_by: "anna", ...changes }))
+
+  assert.equal(named({ state: "denied" }), "by anna")
+  assert.equal(named({ state: "withdrawn" }), "after approval by anna")
+  assert.equal(named({ state: "withdrawn", decided_by: null }), "")
+  const row = asked({ state: "withdrawn", decided_by: "anna" })
+  assert.equal(page.decidedElsewhere({ row }), "Decided by someone else: withdrawn after approval by anna.")
+})
 
 test("spaces, invisible characters and empty arguments are made visible", () => {
   const texts = piecesOf("a b\u202ec").map(({ sign, text }) => [sign, text])

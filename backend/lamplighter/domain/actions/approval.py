@@ -16,6 +16,8 @@ MAX_ARGUMENTS: Final = 100
 MAX_ARGUMENT_CHARS: Final = 4_096
 MAX_REASON_CHARS: Final = 1_000
 MAX_NOTE_CHARS: Final = 1_000
+USE_WINDOW: Final = timedelta(minutes=1)
+"""How long after the decision an approved action may at least start: its checks run first."""
 SUPERVISOR_GONE: Final = "the supervisor stopped while the session waited for approval"
 ABANDONED: Final = "its session no longer waits for approval"
 
@@ -47,7 +49,6 @@ TRANSITIONS: Final[Mapping[ApprovalState, frozenset[ApprovalState]]] = {
 """The possible next states of an approval; states without an entry are final."""
 
 OPEN_STATES: Final = tuple(TRANSITIONS)
-_BECAME: Final = {ApprovalState.USED: "approved"}
 
 
 def can_become(before: ApprovalState, state: ApprovalState) -> bool:
@@ -127,10 +128,15 @@ class Approval:
 
     @property
     def became(self) -> str:
-        """Return the decision and its author."""
-        word = _BECAME.get(self.state, str(self.state))
-        by = f" by {self.decided_by}" if self.decided_by else ""
-        return f"{word}{by}{' and run' if self.state is ApprovalState.USED else ''}"
+        """Return the decision and its author, and what followed."""
+        if self.decided_by is None:
+            return str(self.state)
+        match self.state:
+            case ApprovalState.USED:
+                return f"approved by {self.decided_by} and run"
+            case ApprovalState.WITHDRAWN:  # a person withdraws nothing: this one had approved it
+                return f"approved by {self.decided_by}, then withdrawn"
+        return f"{self.state} by {self.decided_by}"
 
     @property
     def living(self) -> bool:
@@ -154,9 +160,16 @@ class Approval:
             reason=self.reason,
         )
 
+    @property
+    def valid_until(self) -> datetime:
+        """Return the end of the time to decide, or after a decision of the time to run."""
+        if self.decided_by is None or self.decided_at is None:
+            return self.expires_at
+        return max(self.expires_at, self.decided_at + USE_WINDOW)
+
     def expired(self, *, now: datetime) -> bool:
         """Whether the approval has expired, even if its state does not show that yet."""
-        return now >= self.expires_at
+        return now >= self.valid_until
 
     def seconds_left(self, *, now: datetime) -> float:
         """Return the seconds until the approval expires; 0 if it is decided."""
@@ -177,7 +190,7 @@ def refusal_reason(
     if each.session_id != session_id:
         return f"approval {each.id} belongs to another session"
     if each.expired(now=now):
-        return f"its approval expired at {format_time(each.expires_at, now)}"
+        return f"its approval expired at {format_time(each.valid_until, now)}"
     if declared is None:
         return f"services.yaml no longer declares {each.name!r}"
     if (each.name, each.action, each.directory) != (

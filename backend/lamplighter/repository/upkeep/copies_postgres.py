@@ -58,6 +58,7 @@ _OTHERS: Final = (
     " AND application_name LIKE 'lamplighter%' AND pid <> pg_backend_pid()"
 )
 LEAVING_SECONDS: Final = 5.0
+LOST_SECONDS: Final = 1.0
 _NOTE: Final = "SELECT obj_description(to_regclass('alembic_version'))"
 _TRIAL: Final = "lamplighter_trial"
 DAY_SECONDS: Final = 86_400.0
@@ -202,18 +203,29 @@ async def _load(connection: asyncpg.Connection, directory: Path) -> None:
     for name, columns in listed.items():
         # the copy already contains the tables that its triggers would write
         await connection.execute(f'ALTER TABLE "{name}" DISABLE TRIGGER USER')
-        await connection.copy_to_table(
-            name,
-            source=str(directory / f"{name}.copy"),
-            columns=columns,
-            timeout=DAY_SECONDS,
-        )
+        await _copy_rows(connection, name, directory / f"{name}.copy", columns)
         await connection.execute(f'ALTER TABLE "{name}" ENABLE TRIGGER USER')
     for row in await connection.fetch(_SEQUENCES):
         name, column = row["name"], row["place"]
         highest = await connection.fetchval(f'SELECT max("{column}") FROM "{name}"')  # noqa: S608
         sequence = "SELECT setval(pg_get_serial_sequence($1, $2), $3, $4)"
         await connection.fetchval(sequence, name, column, max(highest or 0, 1), bool(highest))
+
+
+async def _copy_rows(
+    connection: asyncpg.Connection, name: str, path: Path, columns: list[str]
+) -> None:
+    """Copy rows into a table; the driver would wait for a server that closed the connection."""
+    copying = asyncio.ensure_future(
+        connection.copy_to_table(name, source=str(path), columns=columns, timeout=DAY_SECONDS)
+    )
+    try:
+        while not (await asyncio.wait({copying}, timeout=LOST_SECONDS))[0]:
+            if connection.is_closed():
+                raise asyncpg.ConnectionDoesNotExistError("the server closed the connection")
+        await copying
+    finally:
+        copying.cancel()
 
 
 async def _ordered(connection: asyncpg.Connection) -> list[str]:

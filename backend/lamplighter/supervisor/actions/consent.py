@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain.actions.approval import ABANDONED, Approval, ApprovalState
-from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.errors import LamplighterError, LeadershipLost
 from lamplighter.domain.services.cooldown import SESSION_ENDED, CooldownUse, UseOutcome
 from lamplighter.repository import Database
 from lamplighter.repository.sessions import approvals as rows
@@ -99,11 +99,15 @@ async def await_decision(
             await asyncio.sleep(POLL_SECONDS)
             current = await _poll_decision(db, current, now=now)
     except BaseException:
-        leaving = asyncio.ensure_future(approvals.withdraw(db, current.id, ABANDONED, now=now()))
-        with suppress(Error):  # the end of the session withdraws the request
-            await asyncio.shield(leaving)
+        await asyncio.shield(asyncio.ensure_future(_leave(db, current.id, now=now())))
         raise
     return current
+
+
+async def _leave(db: Database, number: int, *, now: datetime) -> None:
+    """Withdraw the approval of a wait that was cancelled; nobody may be left to see an error."""
+    with suppress(Error, LeadershipLost):  # the end of the session withdraws the request
+        await approvals.withdraw(db, number, ABANDONED, now=now)
 
 
 async def _poll_decision(

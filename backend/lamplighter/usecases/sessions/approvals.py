@@ -328,7 +328,8 @@ async def _waiting_session(db: Database, approval: Approval, *, now: datetime) -
     """Return the session that waits for an approval; raises Conflict if there is none."""
     session = await sessions.get(db, approval.session_id)
     if approval.state is not ApprovalState.OPEN:
-        raise Conflict(f"Approval {approval.id} is already closed: {approval.became}.")
+        why = f" ({approval.note})" if approval.state is ApprovalState.WITHDRAWN else ""
+        raise Conflict(f"Approval {approval.id} is already closed: {approval.became}{why}.")
     if approval.expired(now=now):
         raise Conflict(f"Approval {approval.id} expired.")
     if session is None or not session.running or session.stop_requested_at:

@@ -75,6 +75,12 @@ function focusFree(selector) {
   })
 }
 
+/** Name the person who decided; nobody withdraws an approval. @param {Approval} row */
+function decider({ state, decided_by: by }) {
+  if (!by) return ""
+  return t(state === "withdrawn" ? "approvals.after" : "approvals.by", { by })
+}
+
 /** @param {any} approvalQueue */
 function words(approvalQueue) {
   return {
@@ -136,8 +142,7 @@ function words(approvalQueue) {
     /** @param {Approval} row */
     state: ({ state }) => t(/** @type {any} */ (`approvals.state_${state}`)),
 
-    /** @param {Approval} row */
-    decider: ({ decided_by: decider }) => (decider ? t("approvals.by", { by: decider }) : ""),
+    decider,
 
     /** @param {Approval} row */
     then: ({ state }) => (state === "open" ? "" : t(/** @type {any} */ (`approvals.then_${state}`))),
@@ -153,12 +158,11 @@ function words(approvalQueue) {
 
     /** @param {Card} card */
     decidedElsewhere({ row }) {
-      const { state, decided_by: decider } = row
       const values = {
-        state: t(/** @type {any} */ (`approvals.state_${state}`)),
-        by: decider ? t("approvals.by", { by: decider }) : "",
+        state: t(/** @type {any} */ (`approvals.state_${row.state}`)),
+        by: decider(row),
       }
-      return t(decider ? "approvals.overtaken" : "approvals.overtakenAlone", values)
+      return t(row.decided_by ? "approvals.overtaken" : "approvals.overtakenAlone", values)
     },
 
     /** @param {number} at */

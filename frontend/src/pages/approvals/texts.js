@@ -21,6 +21,7 @@ export const approvals = {
   state_replaced: "replaced",
   state_withdrawn: "withdrawn",
   by: "by {by}",
+  after: "after approval by {by}",
   then_approved: "The action runs once, after a final check.",
   then_used: "The action ran once.",
   then_denied: "Nothing was run. The session was informed.",

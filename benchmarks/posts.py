@@ -21,7 +21,7 @@ from benchmarks.measure import sized, timed
 from benchmarks.memory import NO_PAGES
 
 CLIENTS: Final = 8
-SAVED: Final = sized(400, short=5)
+SAVED: Final = sized(400, short=25)
 """Memories per client."""
 ROUNDS: Final = 3
 LIMIT_A_SECOND: Final = 1_200.0

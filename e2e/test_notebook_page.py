@@ -89,9 +89,7 @@ def test_a_page_is_read_edited_and_saved(page: Page, app: App, width: int) -> No
     assert page.evaluate(OVER) <= 0
 
 
-def test_an_open_page_shows_a_note_and_a_memory_that_changed_elsewhere(
-    page: Page, app: App
-) -> None:
+def test_an_open_page_shows_a_note_that_was_saved_elsewhere(page: Page, app: App) -> None:
     remember(app, "Takes 60s to start")
     written(app, "60s")
     page.goto(f"{app.url}{ADDRESS}")
@@ -102,9 +100,6 @@ def test_an_open_page_shows_a_note_and_a_memory_that_changed_elsewhere(
     text = app.get(address)["text"]
     app.post(address, {"text": f"{text}\nAsk Ada before a restart.\n"}, method="PUT")
     expect(shown).to_contain_text("Ask Ada before a restart.")
-
-    app.post("/api/v1/memories/1", {"observation": "Takes 90s to start"}, method="PATCH")
-    expect(shown).to_contain_text("Takes 90s")
 
 
 def test_a_page_that_changed_on_disk_keeps_both_edits(

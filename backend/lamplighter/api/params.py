@@ -85,9 +85,8 @@ def decode_object(
     except RecursionError as error:
         raise HTTPException(400, TOO_DEEP) from error
     except ValueError as error:
-        if halves := _half_characters(content):
-            raise Invalid(*halves) from error
-        raise HTTPException(400, f"The body is not valid JSON: {error}") from error
+        reason = _half_characters(content) or error
+        raise HTTPException(400, f"The body is not valid JSON: {reason}") from error
     if not isinstance(payload, dict):
         raise Invalid(InvalidField("body", "must be a JSON object"))
     if _is_deep(payload):
@@ -95,17 +94,17 @@ def decode_object(
     return payload
 
 
-def _half_characters(content: bytes) -> list[InvalidField]:
-    """Return the fields of a body with half a surrogate pair, which is no character."""
+def _half_characters(content: bytes) -> str:
+    """Describe the fields of a body with half a surrogate pair; empty if there is none."""
     with suppress(ValueError, RecursionError):
         payload = json.loads(content)
         if isinstance(payload, dict):
-            return [
-                InvalidField(name.encode("utf-8", "backslashreplace").decode(), HALF_CHARACTER)
+            return "; ".join(
+                f"{name.encode('utf-8', 'backslashreplace').decode()}: {HALF_CHARACTER}"
                 for name, value in payload.items()
                 if not is_utf8(json.dumps([name, value], ensure_ascii=False))
-            ]
-    return []
+            )
+    return ""
 
 
 def _is_deep(value: dict[str, Any]) -> bool:

@@ -164,7 +164,7 @@ async def save(db: Database, pages: Iterable[StoredPage]) -> None:
 
 
 async def publish(db: Database, *, now: datetime) -> None:
-    """Publish that pages changed, without their names, which are private.
+    """Publish that a person changed pages, without their names, which are private.
 
     Call it within `writing`.
     """

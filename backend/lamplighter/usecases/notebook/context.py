@@ -44,11 +44,6 @@ class SyncResult:
     ignored: dict[str, str] = field(default_factory=dict)
     unfinished: bool = False
 
-    @property
-    def has_changed_pages(self) -> bool:
-        """Whether a reader of the pages finds something new."""
-        return bool(self.read or self.written or self.removed)
-
 
 ACTION: Final = "notebook"
 """The action of a notebook edit in the journal."""

@@ -57,11 +57,11 @@ async def sync_locked(
     while await follow(here.db):
         pass
     await write_pages(here, result)
-    if result.has_changed_pages:
+    if result.read:
         async with writing(here.db):  # after the files: whoever follows the feed reads them next
             await pages.publish(here.db, now=here.now())
-        if here.history is not None:
-            await _commit(here.history)
+    if here.history is not None and (result.read or result.written or result.removed):
+        await _commit(here.history)
     return result
 
 

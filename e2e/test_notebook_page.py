@@ -89,19 +89,6 @@ def test_a_page_is_read_edited_and_saved(page: Page, app: App, width: int) -> No
     assert page.evaluate(OVER) <= 0
 
 
-def test_an_open_page_shows_a_note_that_was_saved_elsewhere(page: Page, app: App) -> None:
-    remember(app, "Takes 60s to start")
-    written(app, "60s")
-    page.goto(f"{app.url}{ADDRESS}")
-    shown = page.get_by_role("region", name="Page", exact=True)
-    expect(shown).to_contain_text("Takes 60s")
-
-    address = "/api/v1/notebook/services/jellyfin"
-    text = app.get(address)["text"]
-    app.post(address, {"text": f"{text}\nAsk Ada before a restart.\n"}, method="PUT")
-    expect(shown).to_contain_text("Ask Ada before a restart.")
-
-
 def test_a_page_that_changed_on_disk_keeps_both_edits(
     page: Page, app: App, expected: set[int]
 ) -> None:

@@ -69,23 +69,6 @@ def test_notes_in_the_index_are_saved_and_other_changes_need_a_review(
     assert rows == [{"pages": 1}, {"pages": 0}]
 
 
-def test_a_note_that_changes_no_memory_is_published_as_a_changed_page(
-    own_client: httpx2.Client,
-) -> None:
-    own_client.put(PAGE, json={"text": "# jellyfin\n\n- [timing] Takes 60s to start\n"})
-    read = own_client.get(PAGE).json()
-    at = own_client.get("/api/v1/changes").json()["seq"]
-
-    own_client.put(PAGE, json={"text": f"{read['text']}\nAsk Ada before a restart.\n"})
-
-    found = own_client.get("/api/v1/changes", params={"after": at}).json()["items"]
-    assert [(each["entity"], each["op"], each["row"]) for each in found] == [
-        ("page", "batch", None)
-    ]
-    own_client.put(PAGE, json={"text": own_client.get(PAGE).json()["text"]})
-    assert own_client.get("/api/v1/changes").json()["seq"] == at + 1
-
-
 def test_a_page_query_matches_notes_and_memories_by_all_words(
     own_server: Server, own_client: httpx2.Client
 ) -> None:

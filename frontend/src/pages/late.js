@@ -265,7 +265,7 @@ function ofEditor({ add, api, confirm, toasts, journal, router, services }) {
 /** @param {any} dependencies */
 function ofNotebook({ add, api, feed, confirm, toasts, unsaved }) {
   const store = add("notebook", notebook({ api, confirm, toasts, drafts: unsaved }))
-  for (const entity of ["memory", "page", "event", "page_review"]) feed.on(entity, () => store.follow())
+  for (const entity of ["memory", "event", "page_review"]) feed.on(entity, () => store.follow())
   return { visit: store.visit.bind(store), exit: () => store.exit(), load: () => store.reload() }
 }
 

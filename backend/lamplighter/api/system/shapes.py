@@ -114,7 +114,6 @@ Entity = Literal[
     "escalation",
     "incident",
     "review",
-    "page",
     "page_review",
     "approval",
     "halt",

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import Memory, Trust
 from lamplighter.domain.notebook import INDEX
 from lamplighter.repository.memory.listing import lasts
@@ -28,7 +27,6 @@ from lamplighter.repository.store.tables import (
     reader,
 )
 
-ENTITY: Final = "page"
 EARLIER: Final = 20
 """The number of earlier versions of a page that are recognized when restored."""
 
@@ -161,14 +159,6 @@ async def save(db: Database, pages: Iterable[StoredPage]) -> None:
     """Store the current state of pages; call it within `writing`."""
     rows = [{**asdict(page), "home": home_of(db)} for page in pages]
     await db.run_many(_PUT_PAGE, rows)
-
-
-async def publish(db: Database, *, now: datetime) -> None:
-    """Publish that a person changed pages, without their names, which are private.
-
-    Call it within `writing`.
-    """
-    await changes.append(db, ENTITY, 0, ChangeOp.BATCH, now=now)
 
 
 async def forget(db: Database, paths: Collection[str]) -> None:

@@ -29,13 +29,11 @@ class SyncResult:
 
     `needs_review` are all pages of the open review: those from this or an earlier run, and those
     with an unknown tag. `ignored` are files that cannot be read as pages, with the reason.
-    `read` are pages whose edits were stored, also those that changed no memory. `unfinished` means
-    that an editor saved a moment ago: nothing was read or written.
+    `unfinished` means that an editor saved a moment ago: nothing was read or written.
     """
 
     act: int | None = None
     edits: int = 0
-    read: list[str] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     for_review: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -315,7 +315,7 @@ async def _store(
                         result.learned.append(shorten(line.comparable, LEARNED_CHARS))
                 case LineRemoved(_, number):
                     await _change(here, rows[MemoryId(number)], Edit(active=False), act)
-        await _save_pages(here, changed, comparison, numbered, result)
+        await _save_pages(here, changed, comparison, numbered)
         at = await pages.position(here.db)
         await take_step(here.db, at)  # the edits are stored, the pages still pending
     result.act = recorded.get()
@@ -366,14 +366,12 @@ async def _save_pages(
     changed: _Changed,
     comparison: NotebookReading,
     numbered: Mapping[tuple[str, int], PageLine],
-    result: SyncResult,
 ) -> None:
     """Store the current texts of the read pages, with the IDs of their new lines."""
     for path, file in changed.files.items():
         if path in comparison.for_review or (path == INDEX and _read_index(changed)):
             continue
         stored = changed.stored.get(path, StoredPage(path=path))
-        result.read.append(path)
         if file is None:
             await pages.save(here.db, [replace(stored, digest="", text="", pending=True)])
             continue

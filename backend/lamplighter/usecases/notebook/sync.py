@@ -57,10 +57,7 @@ async def sync_locked(
     while await follow(here.db):
         pass
     await write_pages(here, result)
-    if result.read:
-        async with writing(here.db):  # after the files: whoever follows the feed reads them next
-            await pages.publish(here.db, now=here.now())
-    if here.history is not None and (result.read or result.written or result.removed):
+    if here.history is not None and (result.edits or result.written or result.removed):
         await _commit(here.history)
     return result
 

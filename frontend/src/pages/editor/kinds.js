@@ -74,8 +74,7 @@ export const ACTIONS = Object.fromEntries(
   ]),
 )
 
-/** Always visible: without a zone the times are in UTC. */
-const ZONED = [{ ...main("zone"), label: "window_zone" }, NAME]
+const ZONED = [{ ...field("zone"), label: "window_zone" }, NAME]
 
 /** A maintenance window: recurring, or once. @type {Record<string, Spec[]>} */
 export const WINDOWS = {

@@ -41,9 +41,6 @@ export function editorPage(store) {
     return match ? match.message : ""
   }
 
-  /** An empty field of a new part is no mistake yet. @param {import("./draft.js").Part} entry @param {string} name @param {any} spec */
-  const isTyped = (entry, name, spec) => textOf(entry, spec) !== "" || name in (entry.typed ?? {})
-
   /** @param {import("./draft.js").Part} entry @param {(spec: any) => boolean} isIncluded */
   function fields(entry, isIncluded) {
     const pathPrefix = prefix(entry)
@@ -56,7 +53,7 @@ export function editorPage(store) {
           id: `edit-${entry.key}-${name}`,
           label: label(spec),
           text: textOf(entry, spec),
-          error: editor.tried || isTyped(entry, name, spec) ? errorOf(`${pathPrefix}${name}`) : "",
+          error: errorOf(`${pathPrefix}${name}`),
           choices: spec.type === "choice" ? (spec.choices ?? []) : null,
           long: spec.type === "lines" || spec.type === "map",
         }
@@ -165,24 +162,7 @@ export function editorPage(store) {
 
     addCheck() {
       editor.addCheck()
-      focusOnNewest("checks")
-    },
-    addWindow() {
-      editor.addWindow()
-      focusOnNewest("maintenance")
-    },
-    addAction() {
-      editor.addAction()
-      focusOnNewest("actions")
+      focusOn(".edit-part:last-of-type select")
     },
   }
-}
-
-/** Once the new part is rendered. @param {"checks" | "maintenance" | "actions"} list */
-function focusOnNewest(list) {
-  onceShown(() => {
-    const parts = document.querySelectorAll(`.edit-part[data-focus-next="[data-add=${list}]"]`)
-    const select = [...parts].at(-1)?.querySelector("select")
-    select?.focus()
-  })
 }

@@ -32,9 +32,6 @@ const PLACES = /** @type {Record<string, string>} */ ({
   approvals: ".ask[data-chosen] h2 a",
 })
 
-/** The link of a row, with any filter. @param {number} id */
-const linkTo = (id) => `main .row a:is([href="/memories/${id}"], [href^="/memories/${id}?"])`
-
 /** The title of a page in the browser tab. @param {{page: string, id: number | null, name?: string}} place */
 export function titleOf({ page, id, name = "" }) {
   if (page === "service") return titled(name)
@@ -139,8 +136,6 @@ export function visits(dependencies) {
     if (previous.page && (page !== previous.page || name !== previous.name || (isDetailPage && id !== previous.id)))
       focusSoon(START)
     else if (previous.page && id !== null && id !== previous.id) focusSoon(PLACES[page] ?? ".panel h2")
-    else if (page === "memories" && previous.page === page && id === null && previous.id !== null)
-      focusAfter(() => document.querySelector(linkTo(/** @type {number} */ (previous.id)))) // its panel closed
     else if (previous.page && page === "editor") focusAfter(() => document.querySelector(START)) // its form, or its list
     if (previous.page === "graph" && page === "graph" && id !== null)
       focusAfter(() => document.querySelector(".graph-case h2"), 300) // hides a list

@@ -64,7 +64,7 @@ class _Text:
     denials: int
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=2_048)
 def _read_words(text: str, names: frozenset[str] = frozenset()) -> _Text:
     parts = _WORD.findall(text)
     distinctive = _distinctive(parts, names)

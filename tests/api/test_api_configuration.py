@@ -140,6 +140,15 @@ def test_mistakes_are_reported_by_field(editor: Editor) -> None:
     assert editor.home.services.read_text() == FILE
 
 
+def test_a_mistake_in_a_whole_window_is_not_one_of_its_first_key(editor: Editor) -> None:
+    fields = editor.fields("jellyfin") | {"maintenance": [{"zone": "UTC", "from": "2026-12-01"}]}
+
+    seen = editor.client.post(PREVIEW, json={"name": "jellyfin", "fields": fields}).json()
+
+    message = "a maintenance window has from and to, or cron and for"
+    assert seen["problems"] == [{"field": "maintenance.0", "message": message}]
+
+
 def test_a_preview_runs_the_checks_once(editor: Editor) -> None:
     fields = {"checks": [*CHECKS, {"tcp": "127.0.0.1:9"}, {"push": {"every": "1d"}}]}
 

@@ -67,6 +67,17 @@ def test_an_incident_is_acknowledged_noted_and_closed(page: Page, app: App) -> N
     expect(compared.get_by_role("row", name="Outcome")).to_contain_text("repaired by a person")
 
 
+@pytest.mark.parametrize("width", [1280, 320])
+def test_a_title_without_a_break_stays_on_the_page(page: Page, app: App, width: int) -> None:
+    alert = {"service": "jellyfin", "id": "long", "title": "T" * 180, "severity": "warning"}
+    app.post("/api/v1/webhooks/kuma", alert)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{app.url}/incidents/{app.get('/api/v1/incidents')['items'][0]['id']}")
+    expect(page.get_by_text("T" * 180).first).to_be_visible()
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_incidents_are_merged_with_a_preview_and_an_undo(page: Page, app: App) -> None:
     more = "  caddy:\n    checks:\n      - tcp: 127.0.0.1:9\n"
     (app.home / "services.yaml").write_text(f"{SERVICES.lstrip()}{more}")

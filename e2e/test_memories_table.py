@@ -303,3 +303,21 @@ def test_many_changes_elsewhere_do_not_move_the_focused_row(page: Page, app: App
     assert page.evaluate(TOPS) == before
     page.get_by_role("button", name="Refresh list").click()
     expect(page.locator("tr[data-id]")).to_have_count(5)
+
+
+def test_the_order_of_a_narrow_table_is_visible_to_the_keyboard(page: Page, app: App) -> None:
+    app.post("/api/v1/memories", {"category": "timing", "observation": "Takes 60s to start"})
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app.url}/memories")
+    expect(page.get_by_role("link", name="Takes 60s to start")).to_be_visible()
+    order = page.get_by_role("button", name="Confidence", exact=True)
+
+    order.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+
+    expect(order).to_be_focused()
+    assert order.evaluate(
+        "el => { const { x, y, width, height } = el.getBoundingClientRect();"
+        " return el.contains(document.elementFromPoint(x + width / 2, y + height / 2)) }"
+    )

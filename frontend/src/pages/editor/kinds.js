@@ -74,7 +74,8 @@ export const ACTIONS = Object.fromEntries(
   ]),
 )
 
-const ZONED = [{ ...field("zone"), label: "window_zone" }, NAME]
+/** Always visible: without a zone the times are in UTC. */
+const ZONED = [{ ...main("zone"), label: "window_zone" }, NAME]
 
 /** A maintenance window: recurring, or once. @type {Record<string, Spec[]>} */
 export const WINDOWS = {

@@ -41,6 +41,9 @@ export function editorPage(store) {
     return match ? match.message : ""
   }
 
+  /** An empty field of a new part is no mistake yet. @param {import("./draft.js").Part} entry @param {string} name @param {any} spec */
+  const isTyped = (entry, name, spec) => textOf(entry, spec) !== "" || name in (entry.typed ?? {})
+
   /** @param {import("./draft.js").Part} entry @param {(spec: any) => boolean} isIncluded */
   function fields(entry, isIncluded) {
     const pathPrefix = prefix(entry)
@@ -53,7 +56,7 @@ export function editorPage(store) {
           id: `edit-${entry.key}-${name}`,
           label: label(spec),
           text: textOf(entry, spec),
-          error: errorOf(`${pathPrefix}${name}`),
+          error: editor.tried || isTyped(entry, name, spec) ? errorOf(`${pathPrefix}${name}`) : "",
           choices: spec.type === "choice" ? (spec.choices ?? []) : null,
           long: spec.type === "lines" || spec.type === "map",
         }

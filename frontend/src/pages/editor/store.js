@@ -31,6 +31,8 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
     preview: /** @type {EditPreview} */ (NONE),
     /** Whether errors are shown: only after something was typed or tested. */
     touched: false,
+    /** Whether a save or a test showed the errors of fields in which nothing was typed. */
+    tried: false,
     testing: false,
     saving: false,
     refused: "",
@@ -82,7 +84,15 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
     /** @param {"edit" | "new"} mode @param {string} name @param {Record<string, any>} fields */
     begin(mode, name, fields) {
       lastRequestId++ // pending requests belong to another form
-      const initialState = { preview: NONE, touched: false, refused: "", conflict: null, programs: null, saving: false }
+      const initialState = {
+        preview: NONE,
+        touched: false,
+        tried: false,
+        refused: "",
+        conflict: null,
+        programs: null,
+        saving: false,
+      }
       Object.assign(this, { ...initialState, mode, base: fields, draft: draftOf(name, fields) })
       if (mode === "new" && name) this.touch()
     },
@@ -139,7 +149,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
     },
 
     addWindow() {
-      this.draft.maintenance.push(part({ cron: "", for: "" }, "cron"))
+      this.draft.maintenance.push(part({ cron: "", for: "", zone: zone() }, "cron"))
       this.touch()
     },
 
@@ -168,14 +178,14 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
     },
 
     async test() {
-      Object.assign(this, { testing: true, touched: true })
+      Object.assign(this, { testing: true, touched: true, tried: true })
       await this.loadPreview(true)
       this.testing = false
     },
 
     async save() {
       if (this.saving || !this.file) return
-      Object.assign(this, { saving: true, touched: true, refused: "" })
+      Object.assign(this, { saving: true, touched: true, tried: true, refused: "" })
       const { name } = this.draft
       try {
         if (!name) return await this.loadPreview() // the address of a service needs its name; the preview says so
@@ -270,4 +280,9 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
       return journal.undo(act)
     },
   }
+}
+
+/** The time zone of the operator: times in a form are local ones, as everywhere in the app. */
+function zone() {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone
 }

@@ -63,6 +63,8 @@ def reporting_errors(*, busy: int = EXIT_FAILED) -> Iterator[None]:
     except LamplighterError as error:
         status = busy if isinstance(error, Busy) else EXIT_UNUSABLE
         exit_with_error(*error.lines, status=status)
+    except click.exceptions.NoArgsIsHelpError:
+        raise  # its message is the help, without any argument
     except click.ClickException as error:
         error.message = escape_terminal(error.message)  # type: ignore[misc]  # may quote a name
         raise

@@ -220,15 +220,16 @@ def test_restore_and_backup_on_a_full_disk_name_the_full_place(
     path = home.run("backup", str(tmp_path / "kept")).stdout.strip()
     disk.fill()
     refused = home.run("backup", str(disk.path))
+    unmade = home.run("backup", str(disk.path / "new"))
+    left = sorted(each.name for each in disk.path.iterdir())
     os.truncate(disk.path / "ballast", (disk.path / "ballast").stat().st_size - 2**21)
 
     partly = small_home.run("restore", path, "--replace")
 
     stage = small_home.path / ".restore"
     assert (refused.returncode, partly.returncode, stage.exists()) == (2, 2, False)
-    assert refused.stderr.splitlines()[-1] == (
-        f"lamplighter: {disk.path} cannot be used: database or disk is full."
-    )
+    assert refused.stderr == f"lamplighter: {disk.path} cannot be used: database or disk is full.\n"
+    assert (unmade.returncode, left) == (2, ["ballast", "home"])
     assert partly.stderr.splitlines()[-1] == (
         f"lamplighter: {stage}/sessions/1-a.jsonl cannot be used: No space left on device."
     )

@@ -23,6 +23,20 @@ from memory_service import MemoryService
 NUMBERS = itertools.count(1)
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 GUARDED = [each for each in OPERATIONS if each.scope]
+_BY_HISTORY = "a client's change of a memory: its history undoes it, and a revocation of the source"
+_OF_SESSION = "it stores what a client reports, and changes no knowledge"
+WITHOUT_ACT = {
+    "POST /observations": _BY_HISTORY,
+    "POST /observations/passive": _BY_HISTORY,
+    "PATCH /observations/{id}": _BY_HISTORY,
+    "DELETE /observations/{id}": _BY_HISTORY,
+    "POST /projects/migrate": "each memory has a step in its history; the way back is another move",
+    "POST /sessions": _OF_SESSION,
+    "POST /sessions/{id:path}/end": _OF_SESSION,
+    "POST /prompts": _OF_SESSION,
+    "POST /suggest-topic-key": "it changes nothing",
+}
+"""The operations with the scope to write that record no act, each with its reason."""
 WITH_BODY = [each for each in OPERATIONS if each.body]
 
 
@@ -260,6 +274,29 @@ def test_a_session_token_is_denied_on_every_route(
     answer = asking.request(entry.method, path, headers=ours)
 
     assert "over MCP" in failure(answer, 403)["error"]
+
+
+@walk("entry", [each for each in OPERATIONS if each.scope == WRITE], ids=name)
+def test_each_write_names_its_act_unless_it_has_none(
+    asking: httpx2.Client, entry: AgentOpsOperation
+) -> None:
+    imported = {"observations": [{"content": f"Imported {next(NUMBERS)}", "type": "decision"}]}
+    more = {"json": imported} if entry.path == "/import" else {}
+
+    answer = asked(asking, entry, **more)
+
+    assert answer.is_success, answer.text
+    assert (name(entry) in WITHOUT_ACT) is ("Lamplighter-Act" not in answer.headers)
+
+
+def test_a_timeline_of_another_project_is_not_found(
+    asking: httpx2.Client, web: Server, mint: Callable[..., dict[str, str]]
+) -> None:
+    number, agent = made(asking)["id"], mint(READ, agent="coder")
+
+    answer = asking.get("/timeline", params={"observation_id": number}, headers=agent)
+
+    assert failure(answer, 404)["error"] == f"Observation {number} not found."
 
 
 def test_a_secret_in_a_directory_is_never_stored(

@@ -45,6 +45,14 @@ def test_an_error_about_a_name_with_a_newline_is_one_line(run, words: tuple[str,
     assert any(word in lines[-1] for word in (r"no\n", r"a\nb")), lines
 
 
+@pytest.mark.parametrize("words", [(), ("notify",), ("memory",)])
+def test_a_group_without_a_command_prints_its_help(run, words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+    shown = run(*words)
+
+    assert shown.exit_code == 2
+    assert shown.stderr.splitlines() == run(*words, "--help").stdout.splitlines()
+
+
 def test_a_character_that_the_encoding_of_the_output_lacks_is_escaped(tmp_path: Path) -> None:
     env = {"LAMPLIGHTER_HOME": str(tmp_path / "a\u2014b")}
 

@@ -79,3 +79,32 @@ def test_a_mistake_in_a_group_key_is_reported_with_its_line(
         load(path)
 
     assert [(each.line, each.message) for each in caught.value.problems] == [(4, message)]
+
+
+@pytest.mark.parametrize(
+    ("zone", "start", "end", "expected"),
+    [
+        ("Europe/Berlin", "2026-03-29 01:30", "2026-03-29 03:15", ("00:30", "01:15")),
+        ("Europe/Berlin", "2026-03-29 02:30", "2026-03-29 03:15", ("01:00", "01:15")),
+        ("Europe/Berlin", "2026-03-29 01:30", "2026-03-29 02:30", ("00:30", "01:00")),
+        ("Europe/Berlin", "2026-10-25 02:30", "2026-10-25 03:00", ("00:30", "02:00")),
+        ("Europe/Berlin", "2026-10-25 02:30+01:00", "2026-10-25 03:00", ("01:30", "02:00")),
+        ("America/New_York", "2026-03-08 02:30", "2026-03-08 03:30", ("07:00", "07:30")),
+        ("America/New_York", "2026-11-01 01:30", "2026-11-01 02:30", ("05:30", "07:30")),
+        ("Australia/Lord_Howe", "2026-10-04 02:15", "2026-10-04 02:45", ("15:30", "15:45")),
+        ("Australia/Lord_Howe", "2026-04-05 01:45", "2026-04-05 02:15", ("14:45", "15:45")),
+    ],
+)
+def test_a_one_time_window_follows_the_clock_of_its_zone(
+    tmp_path: Path, zone: str, start: str, end: str, expected: tuple[str, str]
+) -> None:
+    path = tmp_path / "services.yaml"
+    window = f"{{from: '{start}', to: '{end}', zone: {zone}}}"
+    path.write_text(f"services: {{x: {{maintenance: [{window}], checks: [tcp: 'a:1']}}}}\n")
+
+    [service] = load(path)
+    [found] = service.maintenance
+
+    assert found.start
+    assert found.end
+    assert tuple(f"{each:%H:%M}" for each in (found.start, found.end)) == expected

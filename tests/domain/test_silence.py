@@ -1,6 +1,7 @@
 """Silence: when a window is open, and which silence of a service applies."""
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
@@ -51,6 +52,54 @@ def test_a_window_in_the_repeated_hour_of_autumn_opens_once() -> None:
     for minutes in range(0, 150, 5):
         assert NIGHTLY.times(night + minutes * HOUR / 60, night + 5 * HOUR) == [opened]
     assert NIGHTLY.times(night + 3.25 * HOUR, night + 5 * HOUR) == []
+
+
+@pytest.mark.parametrize(
+    ("zone", "night", "cron", "opens"),
+    [
+        # the clock goes forward: a missing time is the first moment after the gap
+        ("Europe/Berlin", "2026-03-29", "0 2 * * *", ["2026-03-29 03:00+02:00"]),
+        ("Europe/Berlin", "2026-03-29", "30 2 * * *", ["2026-03-29 03:00+02:00"]),
+        ("Europe/Berlin", "2026-03-29", "0 3 * * *", ["2026-03-29 03:00+02:00"]),
+        ("America/New_York", "2026-03-08", "0 2 * * *", ["2026-03-08 03:00-04:00"]),
+        ("America/New_York", "2026-03-08", "30 2 * * *", ["2026-03-08 03:00-04:00"]),
+        ("Australia/Lord_Howe", "2026-10-04", "0 2 * * *", ["2026-10-04 02:30+11:00"]),
+        ("Australia/Lord_Howe", "2026-10-04", "30 2 * * *", ["2026-10-04 02:30+11:00"]),
+        # the clock goes back: a repeated time counts once, the first time
+        ("Europe/Berlin", "2026-10-25", "0 2 * * *", ["2026-10-25 02:00+02:00"]),
+        ("Europe/Berlin", "2026-10-25", "30 2 * * *", ["2026-10-25 02:30+02:00"]),
+        ("Europe/Berlin", "2026-10-25", "0 3 * * *", ["2026-10-25 03:00+01:00"]),
+        ("America/New_York", "2026-11-01", "30 1 * * *", ["2026-11-01 01:30-04:00"]),
+        ("America/New_York", "2026-11-01", "0 2 * * *", ["2026-11-01 02:00-05:00"]),
+        ("Australia/Lord_Howe", "2026-04-05", "45 1 * * *", ["2026-04-05 01:45+11:00"]),
+        ("Australia/Lord_Howe", "2026-04-05", "0 2 * * *", ["2026-04-05 02:00+10:30"]),
+        # every hour: the repeated hour has two openings
+        (
+            "Europe/Berlin",
+            "2026-10-25",
+            "0 * * * *",
+            [
+                *("2026-10-25 00:00+02:00", "2026-10-25 01:00+02:00", "2026-10-25 02:00+02:00"),
+                *("2026-10-25 02:00+01:00", "2026-10-25 03:00+01:00"),
+            ],
+        ),
+    ],
+)
+def test_a_window_opens_when_its_zone_changes_the_clock_and_lasts_as_long_as_declared(
+    zone: str, night: str, cron: str, opens: list[str]
+) -> None:
+    window = MaintenanceWindow(cron=cron, zone=zone, seconds=3_600)
+    start = datetime.fromisoformat(f"{night} 00:00").replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    expected = [datetime.fromisoformat(each).astimezone(UTC) for each in opens]
+
+    opened = window.times(start - HOUR / 60, start + 4.9 * HOUR)
+
+    assert [begin for begin, _ in opened if begin >= start] == expected
+    assert {end - begin for begin, end in opened} == {HOUR}
+    for minute in range(5 * 60):
+        at = start + minute * HOUR / 60
+        until = next((end for begin, end in opened if begin <= at < end), None)
+        assert window.open_until(at) == until
 
 
 def test_a_one_time_window_closes_at_its_end() -> None:

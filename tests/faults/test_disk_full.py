@@ -161,6 +161,40 @@ def test_a_manual_session_on_a_full_disk_is_refused_with_a_reason(
     assert small_home.run("run").returncode == 0
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["import", "notes.md"],
+        ["approvals", "approve", "1"],
+        ["approvals"],
+        ["run"],
+        ["status"],
+        ["health"],
+        ["verify"],
+        ["search", "jellyfin"],
+        ["why", "jellyfin"],
+        ["plan", "notes.md"],
+        ["notebook", "sync"],
+    ],
+    ids=" ".join,
+)
+def test_a_command_whose_status_1_is_an_outcome_exits_with_2_on_a_full_disk(
+    disk: SmallDisk, small_home: Home, tmp_path: Path, words: list[str]
+) -> None:
+    notes = tmp_path / "notes.md"
+    notes.write_text("Takes 60 s to start")
+    words = [str(notes) if each == notes.name else each for each in words]
+    disk.fill()
+
+    failed = small_home.run(*words)
+
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert failed.stderr.endswith("another directory, or give this user write permission.\n")
+    disk.free()
+    if words[0] == "import":
+        assert small_home.run(*words).stdout == "Imported 1 memory.\n"
+
+
 def test_masking_a_file_on_a_full_disk_leaves_no_copy(disk: SmallDisk) -> None:
     files = SessionFiles(disk.path / "sessions")
     path = files.create(SESSION)
@@ -186,15 +220,16 @@ def test_restore_and_backup_on_a_full_disk_name_the_full_place(
     path = home.run("backup", str(tmp_path / "kept")).stdout.strip()
     disk.fill()
     refused = home.run("backup", str(disk.path))
+    unmade = home.run("backup", str(disk.path / "new"))
+    left = sorted(each.name for each in disk.path.iterdir())
     os.truncate(disk.path / "ballast", (disk.path / "ballast").stat().st_size - 2**21)
 
     partly = small_home.run("restore", path, "--replace")
 
     stage = small_home.path / ".restore"
     assert (refused.returncode, partly.returncode, stage.exists()) == (2, 2, False)
-    assert refused.stderr.splitlines()[-1] == (
-        f"lamplighter: {disk.path} cannot be used: database or disk is full."
-    )
+    assert refused.stderr == f"lamplighter: {disk.path} cannot be used: database or disk is full.\n"
+    assert (unmade.returncode, left) == (2, ["ballast", "home"])
     assert partly.stderr.splitlines()[-1] == (
         f"lamplighter: {stage}/sessions/1-a.jsonl cannot be used: No space left on device."
     )

@@ -32,6 +32,27 @@ def stored(url: str) -> list[tuple[int]]:
     return direct_writes.run(url, "SELECT id FROM memories")
 
 
+async def test_an_import_whose_first_items_are_not_confirmed_does_not_claim_to_have_failed(
+    mortal: PostgresServer, tmp_path: Path
+) -> None:
+    direct, file = mortal.create("lamplighter"), tmp_path / "notes.md"
+    file.write_text("Takes 60 s to start")
+    home = Home(tmp_path / "home", {"LAMPLIGHTER_DATABASE_URL": direct})
+    assert home.ask("migrate").returncode == 0
+    with TemporaryDirectory(dir="/tmp") as there:  # a short path: it contains a socket
+        async with losing(direct, Path(there), lambda: True) as url:
+            home.more["LAMPLIGHTER_DATABASE_URL"] = url
+            done = await asyncio.to_thread(home.ask, "import", str(file))
+    home.more["LAMPLIGHTER_DATABASE_URL"] = direct
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "lamplighter: The database is not available. Some items may be imported. "
+        "Import the same items again to continue.\n"
+    )
+    assert home.ask("import", str(file)).stdout == "Imported 0 memories (1 unchanged).\n"
+
+
 @pytest.mark.parametrize("committed", [True, False])
 async def test_an_import_that_is_cut_names_its_act_and_can_be_undone_and_repeated(
     mortal: PostgresServer, tmp_path: Path, *, committed: bool

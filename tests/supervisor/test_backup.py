@@ -20,6 +20,8 @@ import direct_writes
 from lamplighter.domain.notebook.index import RESTORED_START
 from lamplighter.repository.store import driver
 from lamplighter.repository.upkeep import migrate
+from lamplighter.serve import home_lock
+from lamplighter.serve.backup import create
 from postgres_server import PostgresServer
 from restore_drill import backed_up, database, drill
 from thorough import examples
@@ -288,6 +290,17 @@ def test_backup_is_refused_without_a_database(home: Home) -> None:
     assert not list(home.path.glob("lamplighter.db*"))
 
 
+def test_one_backup_at_a_time_writes_to_a_directory(home: Home, tmp_path: Path) -> None:
+    lock = tmp_path / create.LOCK
+    with home_lock.temporary(lock, "in use"):
+        refused = home.run("backup", str(tmp_path))
+        assert lock.exists()
+
+    assert (refused.returncode, "Another backup is running" in refused.stderr) == (2, True)
+    assert home.run("backup", str(tmp_path)).returncode == 0
+    assert not lock.exists()
+
+
 def test_backup_under_write_load_is_one_snapshot(home: Home, tmp_path: Path) -> None:
     many = examples(3_000)
     home.env["LAMPLIGHTER_MAX_MARKERS"] = str(many)  # a slow backup finds all of them printed
@@ -319,6 +332,10 @@ def test_commands_in_the_docs_back_up_and_restore(home: Home, tmp_path: Path) ->
     done = home.run(*backup.replace("/backup/lamplighter", kept).split())
 
     assert done.returncode == 0, done.stderr
+    assert re.fullmatch(
+        r"Backed up \d+ rows and 1 session file\. The restore test passed\.\n", done.stderr
+    )
+    assert [each.name for each in Path(kept).iterdir()] == [Path(done.stdout.strip()).name]
     made = Path(done.stdout.strip())
     example = Path(restore.split()[1])
     assert (made.parent, len(made.name)) == (Path(kept), len(example.name))

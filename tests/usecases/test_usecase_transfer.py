@@ -198,6 +198,14 @@ async def test_import_into_the_exporting_home_changes_nothing(
     assert await everything(db) == before
 
 
+async def test_import_without_changes_uses_no_number_of_an_act(db: Database) -> None:
+    first = await take(db, read(document(ROW)))
+    again = await take(db, read(document(ROW)))
+    other = await take(db, read(document({**ROW, "id": 8, "content": "Another"})))
+
+    assert (first.act, again.act, other.act) == (1, None, 2)
+
+
 async def test_native_export_contains_every_field_of_a_memory(
     db: Database, empty: Database
 ) -> None:

@@ -30,6 +30,7 @@ MAX_ID: Final = 2**63 - 1
 MAX_DEPTH: Final = 32
 EMPTY: Final = "The body is empty. Send a JSON object."
 TOO_DEEP: Final = "The body is nested too deeply."
+JSON: Final = "application/json"
 DEPRECATED: Final = {"repeats_of": "same", "exclude": "without", "compare_to": "against"}
 """Earlier names of query parameters, which still work."""
 
@@ -65,9 +66,9 @@ async def body(request: Request, form: type[S], also: Rules = no_rules) -> S:
     wrong: the answer names all errors at once.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if not kind and issubclass(form, OptionalBody) and not await request.body():
+    if kind in ("", JSON) and issubclass(form, OptionalBody) and not await request.body():
         return form()
-    if kind != "application/json":
+    if kind != JSON:
         raise HTTPException(
             415, "The body must be JSON. Send it with Content-Type: application/json."
         )

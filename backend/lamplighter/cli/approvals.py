@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lamplighter.cli.common import JSON, ROW_ID, CliGroup, load_settings, print_answer, read
+from lamplighter.cli.common import JSON, ROW_ID, OutcomeGroup, load_settings, print_answer, read
 from lamplighter.cli.common import print_lines as _print
 from lamplighter.domain.errors import EXIT_FAILED, Conflict
 from lamplighter.domain.text import one_line
@@ -20,7 +20,7 @@ NUMBER = click.argument("number", metavar="ID", type=ROW_ID)
 NOTE = click.option("--note", default="", help="A note for the session.")
 
 
-@click.group(invoke_without_command=True, cls=CliGroup)
+@click.group(invoke_without_command=True, cls=OutcomeGroup)
 @click.option(
     "--all", "whole", is_flag=True, help="Include decided and expired approvals, newest first."
 )

@@ -5,17 +5,23 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from lamplighter.cli.common import (
+    JSON,
     CliCommand,
+    count_noun,
     discard_output,
     load_settings,
     print_lines,
     printing_result,
 )
 from lamplighter.domain.errors import EXIT_FAILED
+
+if TYPE_CHECKING:
+    from lamplighter.serve.backup.manifest import Manifest
 
 
 @click.command(cls=CliCommand)
@@ -27,7 +33,7 @@ from lamplighter.domain.errors import EXIT_FAILED
     show_default=True,
     help="Number of backups of this home to keep; older ones are removed.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON at the end, and no progress.")
+@JSON
 def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
     """Back up the database, the session files and services.yaml into DIRECTORY.
 
@@ -41,11 +47,11 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
 
     settings = load_settings()
     try:
-        made = backups.make(settings, directory, keep=keep, report=_progress(quiet=as_json))
+        made = backups.make(settings, directory, keep=keep)
     except DamagedCopy as error:
         print_lines(f"lamplighter: The restore test failed: {error}.", err=True)
         sys.exit(EXIT_FAILED)
-    report = {
+    result = {
         "path": str(made.path),
         "bytes": made.bytes,
         "files": len(made.manifest.files),
@@ -55,10 +61,18 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
     }
     with printing_result(f"Created {made.path}."):
         if as_json:
-            click.echo(json.dumps(report))
+            click.echo(json.dumps(result))
             return
-        print_lines(*(f"Removed {path}." for path in made.removed), err=True)
+        _report(_summary(made.manifest))
         print_lines(str(made.path))
+        _report(*(f"Removed {path}." for path in made.removed))
+
+
+def _summary(made: "Manifest") -> str:
+    rows = count_noun(sum(made.database.tables.values()), "row")
+    sessions = sum(name.endswith(".jsonl") for name in made.files)
+    files = count_noun(sessions, "session file")
+    return f"Backed up {rows} and {files}. The restore test passed."
 
 
 @click.command(cls=CliCommand)
@@ -76,7 +90,8 @@ def restore(path: Path, *, replace: bool, as_json: bool) -> None:
     from lamplighter.serve.backup import restore as restoring
 
     settings = load_settings()
-    restored = restoring.restore(settings, path, replace=replace, report=_progress(quiet=as_json))
+    report: Callable[[str], None] = (lambda text: None) if as_json else _report
+    restored = restoring.restore(settings, path, replace=replace, report=report)
     aside = str(restored.replaced) if restored.replaced else None
     result = {
         "home": str(settings.home),
@@ -93,11 +108,8 @@ def restore(path: Path, *, replace: bool, as_json: bool) -> None:
             print_lines(moved, err=True)
 
 
-def _progress(*, quiet: bool) -> Callable[[str], None]:
-    def report(text: str) -> None:
-        try:
-            print_lines(*([] if quiet else [text]), err=True)
-        except OSError:  # the work does not depend on its progress
-            discard_output(sys.stderr)
-
-    return report
+def _report(*lines: str) -> None:
+    try:
+        print_lines(*lines, err=True)
+    except OSError:  # the work does not depend on its report
+        discard_output(sys.stderr)

@@ -27,10 +27,18 @@ ROW_ID: Final = click.IntRange(1, 2**63 - 1)
 class CliCommand(click.Command):
     """A command: it prints errors as text with an exit status, never a traceback."""
 
+    busy_status = EXIT_FAILED
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with reporting_errors():
+        with reporting_errors(busy=self.busy_status):
             return super().invoke(ctx)
+
+
+class OutcomeCommand(CliCommand):
+    """A command whose exit status 1 is an outcome: without an outcome, it always exits with 2."""
+
+    busy_status = EXIT_UNUSABLE
 
 
 class CliGroup(CliCommand, click.Group):
@@ -39,16 +47,24 @@ class CliGroup(CliCommand, click.Group):
     command_class = CliCommand
 
 
+class OutcomeGroup(OutcomeCommand, CliGroup):
+    """Several commands whose exit status 1 is an outcome."""
+
+    command_class = OutcomeCommand
+
+
 @contextmanager
-def reporting_errors() -> Iterator[None]:
-    """Print an error as text, and exit with its status."""
+def reporting_errors(*, busy: int = EXIT_FAILED) -> Iterator[None]:
+    """Print an error as text, and exit with its status; `busy` is that of a temporary failure."""
     try:
         yield
     except Invalid as error:
         exit_with_error(*(f"{wrong.field}: {wrong.message}" for wrong in error.wrong))
     except LamplighterError as error:
-        failed = isinstance(error, Busy)
-        exit_with_error(*error.lines, status=EXIT_FAILED if failed else EXIT_UNUSABLE)
+        status = busy if isinstance(error, Busy) else EXIT_UNUSABLE
+        exit_with_error(*error.lines, status=status)
+    except click.exceptions.NoArgsIsHelpError:
+        raise  # its message is the help, without any argument
     except click.ClickException as error:
         error.message = escape_terminal(error.message)  # type: ignore[misc]  # may quote a name
         raise

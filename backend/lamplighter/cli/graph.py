@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lamplighter.cli.common import JSON, CliCommand, print_answer, read
+from lamplighter.cli.common import JSON, CliCommand, OutcomeCommand, print_answer, read
 
 
 @click.command(cls=CliCommand)
@@ -30,7 +30,7 @@ def _graph_lines(view: dict[str, Any]) -> Iterator[str]:
         yield "More entities are related; show one of these for the others."
 
 
-@click.command(cls=CliCommand)
+@click.command(cls=OutcomeCommand)
 @click.argument("question", nargs=-1, required=True)
 @click.option("--project", help="Only this project, and global memories.")
 @JSON

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, CliCommand, load_settings, print_answer
+from lamplighter.cli.common import JSON, OutcomeCommand, load_settings, print_answer
 from lamplighter.domain.errors import EXIT_FAILED
 
 STATES: Final = {"ok": "ok", "warning": "WARN", "failing": "BAD", "unknown": "?"}
@@ -20,7 +20,7 @@ ADVICE: Final = {
 MINUTE_CHARS: Final = 16
 
 
-@click.command(cls=CliCommand)
+@click.command(cls=OutcomeCommand)
 @click.option("--last", is_flag=True, help="Show the last measurement instead of a new one.")
 @click.option("--compare", is_flag=True, help="Compare all memories for duplicates; can be slow.")
 @JSON

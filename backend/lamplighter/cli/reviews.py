@@ -49,7 +49,7 @@ def _claim(memory: dict[str, Any] | None) -> str:
     return f"memory {memory['id']}, {memory['confidence']:.2f}: {words}"
 
 
-@click.command(cls=CliCommand)
+@click.command(cls=common.OutcomeCommand)
 @click.argument("ids", nargs=-1, type=ROW_ID)
 @click.option("--dry-run", is_flag=True, help="Report the outcome without storing it.")
 @JSON

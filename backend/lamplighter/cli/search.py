@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, CliCommand, OneOf, exit_with_error, print_json, read
+from lamplighter.cli.common import JSON, OneOf, OutcomeCommand, exit_with_error, print_json, read
 from lamplighter.domain.memory.memory import GENERAL, Category, MemoryKind
 from lamplighter.domain.text import escape_terminal
 
@@ -15,7 +15,7 @@ DEFAULT_LAYERS: Final = "memory,session,page"
 DAY_CHARS: Final = len("2026-01-01")
 
 
-@click.command(cls=CliCommand)
+@click.command(cls=OutcomeCommand)
 @click.argument("words", nargs=-1, required=True)
 @click.option("--project", help="Only this project, and global memories.")
 @click.option("--service", help="Only this service; `general`: no service.")

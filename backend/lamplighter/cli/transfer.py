@@ -11,6 +11,7 @@ import click
 from lamplighter.cli.common import (
     JSON,
     CliCommand,
+    OutcomeCommand,
     count_noun,
     exit_with_error,
     load_settings,
@@ -81,7 +82,7 @@ def _export_directory(directory: Path, project: str | None) -> None:
     )
 
 
-@click.command(name="import", cls=CliCommand)
+@click.command(name="import", cls=OutcomeCommand)
 @click.argument("path")
 @click.option(
     "--format", "kind", type=click.Choice(IMPORT_FORMS), default=IMPORT_FORMS[0], show_default=True
@@ -131,6 +132,8 @@ def _print_result(done: "Importing", summary: str, *, refused: bool, as_json: bo
 
 def _interruption(error: "InterruptedImport") -> str:
     act, more = error.done.act, " Further items may be imported." if error.uncertain else ""
+    if act is None:
+        return f"{error} Some items may be imported. Import the same items again to continue."
     return (
         f"{error} {_summary(error.done.stored)} This is act {act} in the journal.{more} Import the "
         f"same items again to continue, or undo it: POST /api/v1/acts/{act}/undo."

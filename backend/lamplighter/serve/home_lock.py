@@ -4,7 +4,7 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -42,7 +42,21 @@ def alone(path: Path, message: str) -> Iterator[None]:
 
 
 @contextmanager
-def _hold_lock(path: Path, how: int, message: str) -> Iterator[None]:
+def temporary(path: Path, message: str) -> Iterator[None]:
+    """Hold the lock of a file alone, and remove the file; raises Unavailable with a message."""
+    with _hold_lock(path, fcntl.LOCK_EX, message) as file:
+        if file is not None and not os.fstat(file).st_nlink:  # its process removed it meanwhile
+            raise Unavailable(message)
+        try:
+            yield
+        finally:
+            if file is not None:
+                with suppress(OSError):
+                    path.unlink()
+
+
+@contextmanager
+def _hold_lock(path: Path, how: int, message: str) -> Iterator[int | None]:
     file = _open_lock(path)
     try:
         if file is not None:
@@ -50,7 +64,7 @@ def _hold_lock(path: Path, how: int, message: str) -> Iterator[None]:
                 fcntl.flock(file, how | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise Unavailable(message) from error
-        yield
+        yield file
     finally:
         if file is not None:
             os.close(file)

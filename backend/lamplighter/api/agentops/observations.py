@@ -305,7 +305,7 @@ def _filter_project(timeline: MemoryTimeline, project: str | None) -> MemoryTime
     if project is None:
         return timeline
     if timeline.focus.project != project:
-        raise NotFound(f"Observation {timeline.focus.id} not timeline.")
+        raise NotFound(f"Observation {timeline.focus.id} not found.")
     before = tuple(each for each in timeline.before if each.project == project)
     after = tuple(each for each in timeline.after if each.project == project)
     return MemoryTimeline(before, timeline.focus, after)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, CliCommand, count_noun, load_settings, print_answer
+from lamplighter.cli.common import JSON, OutcomeCommand, count_noun, load_settings, print_answer
 from lamplighter.domain.errors import EXIT_FAILED
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ PROPERTY: Final = MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
 """The characters that end a message or a property of an annotation of GitHub."""
 
 
-@click.command(cls=CliCommand)
+@click.command(cls=OutcomeCommand)
 @DIRECTORY
 @PREFER
 @JSON
@@ -36,7 +36,7 @@ def plan(directory: Path, prefer: str | None, *, as_json: bool) -> None:
     _run(directory, prefer, dry_run=True, as_json=as_json)
 
 
-@click.command(cls=CliCommand)
+@click.command(cls=OutcomeCommand)
 @DIRECTORY
 @PREFER
 @JSON
@@ -79,7 +79,7 @@ def _lines(result: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
         yield f"Applied {changes}."
 
 
-@click.command(cls=CliCommand)
+@click.command(cls=OutcomeCommand)
 @DIRECTORY
 @click.option("--format", "form", type=click.Choice(LINT_FORMATS), default="text")
 @click.option("--strict", is_flag=True, help="Fail for warnings, too.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lamplighter.cli.common import JSON, CliGroup, count_noun, load_settings, print_answer
+from lamplighter.cli.common import JSON, OutcomeGroup, count_noun, load_settings, print_answer
 from lamplighter.domain.notebook.place import INDEX
 from lamplighter.domain.text import escape_terminal
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lamplighter.usecases.notebook.decide import PageListing
 
 
-@click.group(cls=CliGroup)
+@click.group(cls=OutcomeGroup)
 def notebook() -> None:
     """Read the notebook, and synchronize it with the memories."""
 

@@ -9,6 +9,7 @@ import click
 from lamplighter.cli.common import (
     JSON,
     CliCommand,
+    OutcomeCommand,
     exit_with_error,
     load_settings,
     print_answer,
@@ -29,7 +30,7 @@ SPAN = click.option("--since", "seconds", callback=parse_span, help="How far bac
 LINE_CHARS = 160
 
 
-@click.command(cls=CliCommand)
+@click.command(cls=OutcomeCommand)
 @click.option(
     "--tier",
     type=click.IntRange(1, 3),

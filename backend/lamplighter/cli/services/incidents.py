@@ -12,6 +12,7 @@ from lamplighter.cli.common import (
     ROW_ID,
     CliCommand,
     CliGroup,
+    OutcomeCommand,
     exit_with_error,
     load_settings,
     print_answer,
@@ -155,7 +156,7 @@ def _source(each: Mapping[str, Any]) -> str:
     return f"{each['sentence']} (memory {each['memory_id']})"
 
 
-@click.command(cls=CliCommand)
+@click.command(cls=OutcomeCommand)
 @JSON
 def status(*, as_json: bool) -> None:
     """Show the status: services, incidents, and what needs you.

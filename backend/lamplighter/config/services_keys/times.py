@@ -92,7 +92,19 @@ def _moment(sheet: YamlSheet, node: yaml.Node, place: str) -> datetime:
     said = str(node.value) if isinstance(node, yaml.ScalarNode) else ""
     try:
         read = datetime.fromisoformat(said)
-        return (read if read.tzinfo else read.replace(tzinfo=ZoneInfo(place))).astimezone(UTC)
+        return read.astimezone(UTC) if read.tzinfo else _in_zone(read, ZoneInfo(place))
     except (ValueError, OverflowError):
         sheet.wrong(node, f"{said!r} is not a time such as 2026-12-01 22:00")
         return datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _in_zone(clock: datetime, place: ZoneInfo) -> datetime:
+    """Return the moment of a time; one that the clock skips is the first moment after the gap."""
+    first, second = (clock.replace(tzinfo=place, fold=each).astimezone(UTC) for each in (0, 1))
+    if first <= second:
+        return first
+    offset = second.astimezone(place).utcoffset()
+    at = second.replace(second=0, microsecond=0)
+    while at.astimezone(place).utcoffset() == offset:
+        at += timedelta(minutes=1)
+    return at

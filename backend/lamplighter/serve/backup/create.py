@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -35,8 +35,6 @@ GENERATED: Final = f"{manifest.NAME}{'[0-9]' * 8}T{'[0-9]' * 12}Z"
 """The pattern of the names that backups get; a person's copies have other names."""
 BUSY: Final = "Another backup is running in {}. Try again when it has finished."
 
-Report = Callable[[str], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Backup:
@@ -48,7 +46,7 @@ class Backup:
     removed: tuple[Path, ...]
 
 
-def make(settings: Settings, directory: Path | None, *, keep: int, report: Report) -> Backup:
+def make(settings: Settings, directory: Path | None, *, keep: int) -> Backup:
     """Create a backup in a directory, test its restore, and keep the newest `keep` backups.
 
     Raises Unavailable if there is no data to back up, and Damaged if the test fails.
@@ -56,7 +54,7 @@ def make(settings: Settings, directory: Path | None, *, keep: int, report: Repor
     os.umask(0o077)
     directory = directory or settings.home / DIRECTORY
     with translate_errors(settings, directory):
-        return _back_up(settings, directory, keep, report)
+        return _back_up(settings, directory, keep)
 
 
 @contextmanager
@@ -75,22 +73,22 @@ def translate_errors(settings: Settings, to: Path) -> Iterator[None]:
         raise Unavailable(f"{where} cannot be used: {error.strerror}.") from error
 
 
-def _back_up(settings: Settings, directory: Path, keep: int, report: Report) -> Backup:
+def _back_up(settings: Settings, directory: Path, keep: int) -> Backup:
     if not settings.home.is_dir() or migrate.revision_of(settings.database_url) is None:
         raise Unavailable(f"There is nothing to back up: {settings.home} has no database yet.")
     if file_replacement.is_interrupted(settings.home):
         file_replacement.settle(settings)
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (
         home_lock.shared(settings.home),
-        home_lock.alone(directory / LOCK, BUSY.format(directory)),
+        _kept_if_used(directory),
+        home_lock.temporary(directory / LOCK, BUSY.format(directory)),
     ):
         for stale in directory.glob(f"{manifest.PARTIAL}{GENERATED}"):
             shutil.rmtree(stale)
         name = f"{manifest.NAME}{clock.now():%Y%m%dT%H%M%S%fZ}"
         partial = directory / f"{manifest.PARTIAL}{name}"
         try:
-            made = _make(settings, partial, report)
+            made = _make(settings, partial)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
@@ -102,19 +100,29 @@ def _back_up(settings: Settings, directory: Path, keep: int, report: Report) -> 
     return Backup(path, made, size, removed)
 
 
-def _make(settings: Settings, partial: Path, report: Report) -> manifest.Manifest:
+@contextmanager
+def _kept_if_used(directory: Path) -> Iterator[None]:
+    """Create a directory; if it is new and this context fails, remove it again."""
+    new = not directory.exists()
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        yield
+    except BaseException:
+        if new:
+            with suppress(OSError):
+                directory.rmdir()
+        raise
+
+
+def _make(settings: Settings, partial: Path) -> manifest.Manifest:
     (partial / DATABASE).mkdir(parents=True)
     copier = copies.copier(settings.database_url)
     copied = copier.copy(partial / DATABASE)
-    rows = sum(copied.tables.values())
-    report(f"Database copied: {rows:,} row{'' if rows == 1 else 's'}.")
     # after the database: output that it counts as ingested is then in the copy
-    count = _copy_sessions(settings, partial / home.SESSIONS)
-    report(f"Session files copied: {count:,}.")
+    _copy_sessions(settings, partial / home.SESSIONS)
     _copy_written(settings, partial)
     _copy_notebook(settings, partial / NOTEBOOK)
     copier.prove(partial / DATABASE, copied)
-    report("Restore test passed.")
     identity = home.identity(settings)
     mark = database.HighWater(settings.home / database.FILE).read()
     made = manifest.describe(
@@ -130,19 +138,14 @@ def _make(settings: Settings, partial: Path, report: Report) -> manifest.Manifes
     return made
 
 
-def _copy_sessions(settings: Settings, to: Path) -> int:
+def _copy_sessions(settings: Settings, to: Path) -> None:
     to.mkdir()
     masked = home.secrets(settings).masked
-    count = 0
     for path in sorted((settings.home / home.SESSIONS).glob("*.*")):
         if path.suffix not in (".jsonl", ".err", SUFFIX) or not path.is_file():
             continue
-        try:
+        with suppress(FileNotFoundError):  # removed meanwhile
             _copy_output(path, to / path.name, masked)
-        except FileNotFoundError:
-            continue  # removed meanwhile
-        count += path.suffix == ".jsonl"
-    return count
 
 
 def _copy_output(path: Path, to: Path, masked: Callable[[bytes], bytes]) -> None:

@@ -59,7 +59,7 @@ class ImportOptions:
 
 
 class InterruptedImport(Busy):
-    """An import ended early, and what it had stored remains; `uncertain` if it may be more."""
+    """An import ended early; what it had stored remains, and if `uncertain` it may be more."""
 
     def __init__(self, reason: str, done: Importing, *, uncertain: bool) -> None:
         super().__init__(reason)
@@ -146,8 +146,9 @@ def import_file(settings: Settings, options: ImportOptions, *, step: Step) -> Im
 
 def _interrupted(done: Importing, error: Exception, reason: str) -> LamplighterError:
     """Return the error of an import that ended early."""
-    if done.act is not None:
-        return InterruptedImport(reason, done, uncertain=isinstance(error, UnconfirmedCommit))
+    uncertain = isinstance(error, UnconfirmedCommit)
+    if done.act is not None or uncertain:
+        return InterruptedImport(reason, done, uncertain=uncertain)
     lost = isinstance(error, OperationalError | TimeoutError)
     return Busy(describe_outage(error)) if lost else Unavailable(reason)
 

@@ -118,9 +118,6 @@ class Importing:
 
         async def work(numbers: Sequence[int]) -> list[int]:
             self._note_stored()
-            self._writing = self.act or await journal.insert(
-                self.db, IMPORT, now=self.now, subject=self.origin, actor=self.by
-            )
             if self._last != await imports.highest_id(self.db):
                 self._last = None
             await self._some(ready)
@@ -152,13 +149,17 @@ class Importing:
         return sum(self.counts.get(each, 0) for each in CHANGES)
 
     async def _finish(self) -> None:
-        """Store how many rows the act has changed; one without changes is withdrawn."""
-        assert self._writing is not None
+        """Store how many rows the act has changed."""
         if self.changed:
-            await journal.finish(self.db, self._writing, self.changed)
-        else:
-            await journal.withdraw(self.db, self._writing)
-            self._writing = None
+            await journal.finish(self.db, await self._act(), self.changed)
+
+    async def _act(self) -> int:
+        """Return the number of the act; it is recorded with the first change."""
+        if self._writing is None:
+            self._writing = await journal.insert(
+                self.db, IMPORT, now=self.now, subject=self.origin, actor=self.by
+            )
+        return self._writing
 
     def _note_stored(self) -> None:
         """Note the act and the outcomes of the completed writes."""
@@ -275,7 +276,7 @@ class Importing:
         await curate.check_key(self.db, existing, changed)
         if not self.dry:
             await memories.update(self.db, changed, now=self.now)
-            self._steps.append(MemoryChange(existing, changed, self._why(REVISED, place)))
+            self._steps.append(MemoryChange(existing, changed, await self._why(REVISED, place)))
         return ImportOutcome.REVISED
 
     async def _create(self, record: MemoryRecord, place: str) -> MemoryId | None:
@@ -285,7 +286,7 @@ class Importing:
         number = await self._number(record.number)
         made = record.memory(session_id, now=self.now)
         memory = await imports.insert(self.db, made, number=number)
-        self._steps.append(MemoryChange(None, memory, self._why(IMPORTED, place)))
+        self._steps.append(MemoryChange(None, memory, await self._why(IMPORTED, place)))
         self._note(record, memory.id)
         self._changed.setdefault(ChangeOp.CREATED, []).append(memory.id)
         return memory.id
@@ -369,6 +370,6 @@ class Importing:
             self._sessions[name] = None if session is None else session.id
         return self._sessions[name]
 
-    def _why(self, cause: str, place: str) -> ChangeOrigin:
+    async def _why(self, cause: str, place: str) -> ChangeOrigin:
         reason = f"from {self.origin}, {place}"
-        return ChangeOrigin(cause=cause, actor=OPERATOR, reason=reason, act_id=self._writing)
+        return ChangeOrigin(cause=cause, actor=OPERATOR, reason=reason, act_id=await self._act())

@@ -58,10 +58,15 @@ def waits(home: Home, count: int = 1) -> None:
     home.until(lambda: home.value(WAITING) == count)
 
 
-def asks(home: Home, *names: str) -> subprocess.Popen[bytes]:
-    """Start a session of tier 3 that requests all restarts, and wait until it waits."""
+def asks_to(home: Home, *names: str) -> None:
+    """Let sessions request these restarts."""
     home.env["LAMPLIGHTER_ENGINE"] = "exec"
     home.env["LAMPLIGHTER_EXEC_COMMAND"] = shlex.join([sys.executable, str(ASKS), *names])
+
+
+def asks(home: Home, *names: str) -> subprocess.Popen[bytes]:
+    """Start a session of tier 3 that requests all restarts, and wait until it waits."""
+    asks_to(home, *names)
     started = home.start("run", "--tier", "3")
     waits(home, len(names))
     return started

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gates import PAUSE, gate, opened, until, uses
+from gates import gate, opened, until, uses, with_action
 from homes import Home
 
 from lamplighter.domain.actions.halt import HaltSource
@@ -165,9 +165,10 @@ async def test_halt_stops_the_running_action_and_refuses_the_next(
 ) -> None:
     session = await opened(db)
     halt_control = HaltControl(tmp_path / "HALT")
-    asked = gate(db, session, halt_control=halt_control)
-    acting = asyncio.create_task(asked.run_action("web", PAUSE.name))
-    await until(lambda: asked.busy and asked._work)
+    runs = with_action("/bin/sh", "-c", f"touch {tmp_path}/runs; exec sleep 60")
+    asked = gate(db, session, halt_control=halt_control, services=runs)
+    acting = asyncio.create_task(asked.run_action("web", "restart"))
+    await until((tmp_path / "runs").exists)
     (tmp_path / "HALT").write_text("stop")
     asked.end_actions()
 

@@ -130,11 +130,16 @@ async def test_approval_is_redeemed_once_under_concurrency(db: Database, url: st
         )
 
     assert [use.outcome for use, action in taken if action is not None] == [UseOutcome.RESERVED]
+    use = next(use for use, action in taken if action)
     held = await asking.get(db, case.id)
-    assert (held.state, held.use_id) == (
-        ApprovalState.USED,
-        next(use.id for use, action in taken if action),
-    )
+    assert (held.state, held.use_id) == (ApprovalState.APPROVED, use.id)
+    async with writing(db):
+        starts = [
+            await asking.start(db, case.id, use, services=SERVICES, now=NOON) for _ in range(2)
+        ]
+    assert starts == ["", "approval 1 is used"]
+    held = await asking.get(db, case.id)
+    assert (held.state, held.use_id) == (ApprovalState.USED, use.id)
 
 
 async def test_decision_on_an_outdated_version_is_rejected_as_stale(db: Database) -> None:

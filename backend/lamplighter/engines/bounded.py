@@ -3,10 +3,12 @@
 import asyncio
 import errno
 import os
+import socket
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from lamplighter.engines import orphans
@@ -18,6 +20,9 @@ EXHAUSTED: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM))
 DRAIN_SECONDS: Final = 1.0
 ERROR_BYTES: Final = 8192
 END_BYTES: Final = 8192
+
+Permit = Callable[[], AbstractAsyncContextManager[None]]
+"""The last check before a program starts; the program starts within its context."""
 
 _START_ERRORS: Final = {
     errno.ENOENT: "program not found: {}",
@@ -59,6 +64,7 @@ async def run_bounded(
     directory: str | None = None,
     stdin: bytes = b"",
     fds: Sequence[int] = (),
+    permit: Permit | None = None,
 ) -> ProgramResult:
     """Run a program, never through a shell, and return its result.
 
@@ -66,14 +72,23 @@ async def run_bounded(
     After the timeout, or when the caller is cancelled, it is terminated and soon afterward killed
     with all processes that it started; processes that remain after its end are killed too. Of
     output beyond the limit only the end is stored.
+
+    With `permit` the program starts within that context, which is entered when all else is ready.
+    An exception of the context prevents the start, and is raised.
     """
     sinks = _Sink(output_bytes), _Sink(ERROR_BYTES)
     try:
-        async with asyncio.timeout(timeout):
+        async with asyncio.timeout(timeout) as limit:
             if problem := await asyncio.to_thread(_directory_problem, directory or "/"):
                 return ProgramResult(error=problem)
             exit_code = await _run(
-                argv, sinks, directory=directory or "/", env=env, stdin=stdin, fds=fds
+                argv,
+                sinks,
+                directory=directory or "/",
+                env=env,
+                stdin=stdin,
+                fds=fds,
+                begin=partial(_start_delayed, permit, limit) if permit else None,
             )
     except TimeoutError:
         return replace(_collect(sinks), timed_out=True)
@@ -122,29 +137,45 @@ async def _run(
     env: Mapping[str, str],
     stdin: bytes,
     fds: Sequence[int],
+    begin: Callable[[socket.socket], Awaitable[None]] | None,
 ) -> int:
     with ExitStack() as ours, ExitStack() as theirs:
-        control, orders = _pipe(theirs, ours)
+        orders, control = socket.socketpair()
+        ours.enter_context(orders)
+        theirs.enter_context(control)
+        orders.setblocking(False)
         output, errors = [await _pipe_into(sink, theirs, ours) for sink in sinks]
         orphans.become_subreaper()
         process = await asyncio.create_subprocess_exec(
-            *warden_command(argv, control),
+            *warden_command(argv, control.fileno(), delayed=begin is not None),
             stdin=_stdin_file(stdin, theirs),
             stdout=output,
             stderr=errors,
             env={**env, MARK: os.environ.get(MARK) or process_mark("run")},
             cwd=directory,
-            pass_fds=(control, *fds),
+            pass_fds=(control.fileno(), *fds),
             start_new_session=True,
         )
         theirs.close()
         try:
+            if begin is not None:
+                await begin(orders)
             await process.wait()
         finally:
             await _stop(process, orders)
             exit_code = await exit_status(process.returncode or 0)
         await _drain(sinks)
         return exit_code
+
+
+async def _start_delayed(permit: Permit, limit: asyncio.Timeout, orders: socket.socket) -> None:
+    """Start a delayed program once its warden is ready; its time begins then."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    if await loop.sock_recv(orders, 1):  # else the warden has ended
+        async with permit():
+            _order(orders, b"g")
+    limit.reschedule((limit.when() or began) + loop.time() - began)
 
 
 def _stdin_file(content: bytes, theirs: ExitStack) -> int:
@@ -155,13 +186,6 @@ def _stdin_file(content: bytes, theirs: ExitStack) -> int:
     file.write(content)
     file.seek(0)
     return file.fileno()
-
-
-def _pipe(reader: ExitStack, writer: ExitStack) -> tuple[int, int]:
-    read, write = os.pipe()
-    reader.callback(os.close, read)
-    writer.callback(os.close, write)
-    return read, write
 
 
 async def _pipe_into(sink: _Sink, theirs: ExitStack, cleanup: ExitStack) -> int:
@@ -177,7 +201,7 @@ async def _pipe_into(sink: _Sink, theirs: ExitStack, cleanup: ExitStack) -> int:
     return write
 
 
-async def _stop(process: asyncio.subprocess.Process, orders: int) -> None:
+async def _stop(process: asyncio.subprocess.Process, orders: socket.socket) -> None:
     """Terminate the program, kill its process tree if necessary, and wait until it has ended."""
     if process.returncode is None:
         try:
@@ -190,9 +214,9 @@ async def _stop(process: asyncio.subprocess.Process, orders: int) -> None:
     await process.wait()
 
 
-def _order(orders: int, order: bytes) -> None:
-    with suppress(BrokenPipeError):
-        os.write(orders, order)
+def _order(orders: socket.socket, order: bytes) -> None:
+    with suppress(OSError):  # the warden has ended
+        orders.send(order)
 
 
 async def _drain(sinks: Sequence[_Sink]) -> None:

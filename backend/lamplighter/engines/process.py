@@ -137,10 +137,15 @@ def warden_command(
     control: int,
     largest: int = 0,
     alone: signal.Signals = signal.SIGINT,
+    *,
+    delayed: bool = False,
 ) -> tuple[str, ...]:
-    """Return the command that runs `argv` behind a warden, which obeys the descriptor `control`."""
+    """Return the command that runs `argv` behind a warden, which obeys the descriptor `control`.
+
+    A `delayed` program starts only after an order.
+    """
     ours = (sys.executable, "-I", "-S", warden.__file__, str(control), str(GRACE_SECONDS))
-    return (*ours, str(largest), str(int(alone)), "--", *argv)
+    return (*ours, str(largest), str(int(alone)), warden.DELAYED if delayed else "--", *argv)
 
 
 def kill_later(process: asyncio.subprocess.Process) -> None:

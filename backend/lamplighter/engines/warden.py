@@ -7,7 +7,8 @@ holds, is then closed. Bytes from CONTROL are orders: `i` interrupt, `t` termina
 to it reports that the disk of the engine's output was full when the engine ended. SIGUSR1 kills
 too: the next supervisor uses it to hurry a warden that is still ending a tree. No file of the
 engine grows beyond LARGEST bytes; 0 is no limit. ALONE is the number of the signal that the engine
-gets first when its supervisor has died.
+gets first when its supervisor has died. With `--delayed` instead of `--`, the warden reports by a
+byte to CONTROL that it is ready, and starts the engine only after the order `g`.
 
 On Linux the warden is the subreaper of the tree: every process that an engine leaves behind, even
 in a session of its own, becomes the warden's child and ends with it.
@@ -25,6 +26,7 @@ import time
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 NOT_FOUND = 127
+DELAYED = "--delayed"
 FULL_BYTES = 64 * 1024
 ORDERS = {"i": signal.SIGINT, "t": signal.SIGTERM, "k": signal.SIGKILL}
 RESET = (
@@ -199,10 +201,20 @@ def stat_fields(pid: int) -> list[str]:
         return file.read().rsplit(")", 1)[1].split()
 
 
+def is_permitted(control: int) -> bool:
+    """Report that the engine can start, and wait for the order; any other order forbids it."""
+    with contextlib.suppress(OSError):  # the supervisor is gone
+        os.write(control, b"r")
+        return os.read(control, 1) == b"g"
+    return False
+
+
 def main() -> None:
     """Guard the engine that the command line names."""
     control, grace, largest = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
     alone, argv = signal.Signals(int(sys.argv[4])), sys.argv[6:]
+    if sys.argv[5] == DELAYED and not is_permitted(control):
+        os._exit(NOT_FOUND)
     try:
         warden = Warden(control, grace, largest, alone, argv)
     except OSError as error:

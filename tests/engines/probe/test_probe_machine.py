@@ -217,7 +217,7 @@ async def test_a_missing_path_is_reported(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
 
     assert (await disk(gone)).detail == f"cannot read {gone}: no such file or directory"
-    assert (await disk("/\0")).detail == "cannot read /: embedded null byte"
+    assert (await disk("/\0")).detail == "cannot read /: it contains a null byte"
 
 
 async def test_a_hanging_mount_times_out(monkeypatch) -> None:

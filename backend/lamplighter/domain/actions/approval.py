@@ -145,8 +145,12 @@ class Approval:
 
     @property
     def abandoned(self) -> bool:
-        """Whether the approval was withdrawn only because its session could no longer wait."""
-        return self.state is ApprovalState.WITHDRAWN and self.note in (SUPERVISOR_GONE, ABANDONED)
+        """Whether the approval was withdrawn only because its session could no longer wait.
+
+        If a slot was reserved for its action, the action may have started.
+        """
+        ended = self.state is ApprovalState.WITHDRAWN and self.note in (SUPERVISOR_GONE, ABANDONED)
+        return ended and self.use_id is None
 
     @property
     def wish(self) -> ActionRequest:
@@ -186,7 +190,7 @@ def refusal_reason(
     `declared` is its action in the current services.yaml, None if it was removed.
     """
     if each.state is not ApprovalState.APPROVED:
-        return f"approval {each.id} is {each.state}"
+        return describe_result(each)
     if each.session_id != session_id:
         return f"approval {each.id} belongs to another session"
     if each.expired(now=now):

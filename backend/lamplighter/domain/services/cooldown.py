@@ -123,7 +123,7 @@ class CooldownUse:
         """Return the text of the event that reports its outcome."""
         action = self.action.capitalize()
         if self.outcome is UseOutcome.REFUSED:
-            return f"{action} refused: {self.text}."
+            return f"{action} refused: {self.text.removesuffix('.')}."
         if self.outcome is UseOutcome.UNNEEDED:
             return f"{action} not needed: {self.text}."
         return f"{action} ({self.outcome}): {self.text}"

@@ -67,9 +67,11 @@ async def probe_disk(check: DiskCheck) -> ProbeAnswer:
     # in a thread: a mount blocks if its server is gone
     try:
         usage = await asyncio.to_thread(os.statvfs, check.path)
-    except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
         raise RefusedError(f"cannot read {check.path}: {reason}") from error
+    except ValueError as error:
+        raise RefusedError(f"cannot read {check.path}: it contains a null byte") from error
     if not usage.f_blocks:
         raise RefusedError(f"no file system size at {check.path}")
     if lack := _describe_lack(check.free, usage):

@@ -83,9 +83,9 @@ async def of_session(db: Database, session_id: int) -> list[Approval]:
 
 
 async def open_for_service(db: Database, service: str) -> list[Approval]:
-    """Return the open approvals for a service, oldest first."""
+    """Return the approvals for a service whose actions have not started, oldest first."""
     return await _rows.oldest(
-        db, approvals.c.state == ApprovalState.OPEN, approvals.c.service == service
+        db, approvals.c.state.in_(OPEN_STATES), approvals.c.service == service
     )
 
 
@@ -164,6 +164,16 @@ async def change_state(
     return await _rows.update_one(db, still, {"state": state, **values}, now=now)
 
 
+async def reserve(db: Database, number: int, use_id: int, *, now: datetime) -> Approval | None:
+    """Bind an approval to the use of its action; return None if it is not free for one."""
+    free = [
+        approvals.c.id == number,
+        approvals.c.state == ApprovalState.APPROVED,
+        approvals.c.use_id.is_(None),
+    ]
+    return await _rows.update_one(db, free, {"use_id": use_id}, now=now)
+
+
 async def withdraw(
     db: Database,
     note: str,
@@ -172,7 +182,7 @@ async def withdraw(
     session_id: int | None = None,
     now: datetime,
 ) -> list[Approval]:
-    """Withdraw open approvals: one of them, those of a session, or all."""
+    """Withdraw approvals whose actions have not started: one, those of a session, or all."""
     chosen: list[sa.ColumnElement[bool]] = [approvals.c.state.in_(OPEN_STATES)]
     if number is not None:
         chosen.append(approvals.c.id == number)

@@ -37,11 +37,13 @@ from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.engines.bounded import ProgramResult, run_bounded
 from lamplighter.repository import writing
-from lamplighter.repository.services import events
+from lamplighter.repository.services import cooldowns, events
+from lamplighter.repository.store.database import run_to_completion
 from lamplighter.repository.store.driver import Error
 from lamplighter.supervisor.actions import consent, repairing
 from lamplighter.supervisor.actions.checking import check
 from lamplighter.supervisor.actions.consent import ApprovalWait
+from lamplighter.supervisor.actions.starting import DECLARATION_CHANGED, ActionStart, NotStarted
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import approvals
@@ -112,9 +114,6 @@ OUTPUT_BYTES: Final = 64 * 1024
 PASSED_ON: Final = (
     *("PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ"),
     *("XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"),
-)
-DECLARATION_CHANGED: Final = (
-    "the action's declaration in services.yaml has changed since this session began"
 )
 NOTHING_RUN: Final = "the database is not available; nothing was run"
 NOT_RECORDED: Final = "the result could not be recorded; do not request this action again"
@@ -191,7 +190,7 @@ class Gate:
             if self._refusals < REFUSALS:
                 await self._tell_refusal(service, action, declared.why)
             return GateVerdict(outcome=UseOutcome.REFUSED, text=declared.why)
-        if not_now := await self._not_now():
+        if not_now := await self.not_now():
             why = policy.SESSION_OVER if self.ending else policy.HALTED
             await self._tell_refusal(service, action, why)
             return GateVerdict(outcome=UseOutcome.REFUSED, text=not_now)
@@ -225,7 +224,7 @@ class Gate:
         """Return why this session may not even read now; empty if it may."""
         if self._refusals >= REFUSALS:
             return policy.TOO_OFTEN
-        return await self._not_now() or policy.stop_reason(
+        return await self.not_now() or policy.stop_reason(
             await act.session_facts(self.here.db, self.session)
         )
 
@@ -272,6 +271,7 @@ class Gate:
                 self.here.db, self.session, request.service, action, why, now=self.here.now()
             )
             return await self._refused(await use)
+        first = await self._first_attempt(again)
         asking = approvals.reserve_or_ask(
             self.here, self.active, self.session, request, action, again=again
         )
@@ -280,7 +280,7 @@ class Gate:
             return await self._by_a_person(found, action, again)
         if found.outcome is UseOutcome.REFUSED:
             return await self._refused(found)
-        return await self._use(found, action)
+        return await self._use(self._start_of(found, action, first))
 
     async def _by_a_person(
         self, approval: Approval, requested: Action, again: int | None
@@ -288,7 +288,7 @@ class Gate:
         """Wait for a person, and use the approval once: its conditions are checked again."""
         with self.waiting.counted():
             decided = await consent.await_decision(self.here.db, approval, now=self.here.now)
-        why = await self._not_now()
+        why, first = await self.not_now(), await self._first_attempt(again)
         action: Action | None = None
         if not why and decided.state is ApprovalState.APPROVED:
             use, action = await self._redeemed(decided, requested, again)
@@ -297,7 +297,10 @@ class Gate:
             use = await approvals.refuse(
                 self.here.db, self.session, decided, why, now=self.here.now()
             )
-        verdict = await self._refused(use) if action is None else await self._use(use, action)
+        if action is None:
+            verdict = await self._refused(use)
+        else:
+            verdict = await self._use(self._start_of(use, action, first, approval=decided.id))
         words = verdict.text if action is None else f"{describe_agreement(decided)}; {verdict.text}"
         return replace(verdict, text=words, approval_id=decided.id, approval_state=decided.state)
 
@@ -338,12 +341,27 @@ class Gate:
         same = isinstance(still, RequestedAction) and still.action == resolved.action
         return resolved if same else Refusal(DECLARATION_CHANGED)
 
-    async def _not_now(self) -> str:
+    async def not_now(self) -> str:
         """Return why nothing may start: the session is ending, or a halt; else empty."""
-        if self.ending:
-            return policy.SESSION_OVER
+        return policy.SESSION_OVER if self.ending else await self.halted()
+
+    async def halted(self) -> str:
+        """Return that there is a halt, and which; empty without one."""
         halt = await self.halt_control.pulled(self.here.db)
         return f"{policy.HALTED}: {halt.description}" if halt else ""
+
+    async def _first_attempt(self, again: int | None) -> CooldownUse | None:
+        return None if again is None else await cooldowns.get(self.here.db, again)
+
+    def _start_of(
+        self,
+        use: CooldownUse,
+        action: Action,
+        first: CooldownUse | None,
+        approval: int | None = None,
+    ) -> ActionStart:
+        first = first if first and first.id == use.id else None
+        return ActionStart(gate=self, use=use, action=action, approval=approval, first=first)
 
     def _reach(self) -> SessionPermissions:
         return SessionPermissions(
@@ -353,19 +371,27 @@ class Gate:
             refusals=self._refusals,
         )
 
-    async def _use(self, use: CooldownUse, action: Action) -> GateVerdict:
+    async def _use(self, start: ActionStart) -> GateVerdict:
+        use, action = start.use, start.action
         self._running.add(use.id)
         try:
             ended = await self._executed(
-                action.argv, timeout=action.timeout, env=self.env, directory=action.directory
+                action.argv,
+                timeout=action.timeout,
+                env=self.env,
+                directory=action.directory,
+                permit=start.permit,
             )
-        except BaseException:
+            if why := await start.missed(ended):
+                raise NotStarted(why)
+        except (NotStarted, Error) as error:
+            why = str(error) if isinstance(error, NotStarted) else NOTHING_RUN
+            return await self._refused(await run_to_completion(start.release(why)))
+        except BaseException as error:
             # cancelled: the session ends, and with it the running action
-            failed = act.settle(
-                self.here.db, use, UseOutcome.FAILURE, text=consent.ENDED, now=self.here.now()
-            )
+            cancelled = isinstance(error, asyncio.CancelledError)
             with suppress(Error):  # the end of the session settles the use
-                await asyncio.shield(asyncio.ensure_future(failed))
+                await asyncio.shield(asyncio.ensure_future(start.cut_off(cancelled=cancelled)))
             raise
         finally:
             self._running.discard(use.id)
@@ -375,7 +401,7 @@ class Gate:
             if outcome is UseOutcome.UNCONFIRMED:
                 outcome, text = await repairing.confirm(self, use, action, text)
             else:
-                await act.settle(self.here.db, use, outcome, text=text, now=self.here.now())
+                await start.fail(text)
         except (Error, LeadershipLost) as error:  # it ran: else a model would repeat it
             logger.warning("The outcome of use %s could not be recorded: %s", use.id, error)
             text = f"{text}; {NOT_RECORDED}"

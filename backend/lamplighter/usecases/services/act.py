@@ -108,6 +108,39 @@ async def decline(
         )
 
 
+async def release(
+    db: Database,
+    session: Session,
+    use: CooldownUse,
+    why: str,
+    *,
+    first: CooldownUse | None = None,
+    now: datetime,
+) -> CooldownUse:
+    """Record that a reserved action did not start, and why; its slot is free again.
+
+    `first` is the use before this second attempt was reserved; it is restored.
+    """
+    async with writing(db):
+        if first is None:
+            values = {"outcome": UseOutcome.REFUSED, "text": why, "attempts": 0}
+            return await cooldowns.change(db, use.id, **values, settled_at=now, now=now)
+        await cooldowns.change(
+            db,
+            use.id,
+            outcome=first.outcome,
+            attempts=first.attempts,
+            marked=first.marked,
+            did_not_last=first.did_not_last,
+            settled_at=first.settled_at,
+            now=now,
+        )
+        refused = UseOutcome.REFUSED
+        return await cooldowns.insert_settled(
+            db, session, use.service, use.action, refused, name=use.name, text=why, now=now
+        )
+
+
 async def settle(
     db: Database,
     use: CooldownUse,

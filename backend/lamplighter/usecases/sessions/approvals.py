@@ -217,13 +217,16 @@ async def redeem(
     again: int | None = None,
     now: datetime,
 ) -> tuple[CooldownUse, Action | None]:
-    """Use an approval once: reserve the slot that its command runs under.
+    """Reserve the slot that the command of an approval runs under, and only once.
 
     All conditions are checked again, with `services` as the current services.yaml. Returns the use,
     refused or reserved, and if reserved the action to run.
     """
     async with writing(db):
         approval = await get(db, number)
+        if approval.living and approval.use_id is not None:
+            why_not = f"approval {approval.id} is already in use"
+            return await _record_refusal(db, session, approval.wish, why_not, now=now), None
         declared = _declared(services, approval)
         why_not = refusal_reason(approval, session_id=session.id, declared=declared, now=now)
         if why_not or declared is None:
@@ -235,10 +238,41 @@ async def redeem(
         if use.outcome is UseOutcome.REFUSED:
             await approvals.withdraw(db, use.text, number=approval.id, now=now)
             return use, None
-        await approvals.change_state(
-            db, approval.id, ApprovalState.APPROVED, ApprovalState.USED, use_id=use.id, now=now
-        )
+        await approvals.reserve(db, approval.id, use.id, now=now)
         return use, action
+
+
+async def start(
+    db: Database, number: int, use: CooldownUse, *, services: Services, now: datetime
+) -> str:
+    """Use an approval: its reserved action starts in this transaction of the caller.
+
+    Returns why the action may not start any more; empty if it may.
+    """
+    approval = await get(db, number)
+    declared = _declared(services, approval)
+    why_not = refusal_reason(approval, session_id=approval.session_id, declared=declared, now=now)
+    if not why_not:
+        states = ApprovalState.APPROVED, ApprovalState.USED
+        await approvals.change_state(db, number, *states, use_id=use.id, now=now)
+    return why_not
+
+
+async def release(
+    db: Database,
+    session: Session,
+    use: CooldownUse,
+    why: str,
+    number: int | None,
+    first: CooldownUse | None,
+    *,
+    now: datetime,
+) -> CooldownUse:
+    """Record that a reserved action did not start, and withdraw its approval, if it has one."""
+    async with writing(db):
+        if number is not None:
+            await approvals.withdraw(db, why, number=number, now=now)
+        return await act.release(db, session, use, why, first=first, now=now)
 
 
 async def expire(db: Database, number: int, *, now: datetime) -> Approval:

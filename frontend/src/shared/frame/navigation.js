@@ -104,6 +104,8 @@ export function visits(dependencies) {
     if (previous.page && (page !== previous.page || name !== previous.name || (isDetailPage && id !== previous.id)))
       focusSoon(START)
     else if (previous.page && id !== null && id !== previous.id) focusSoon(PLACES[page] ?? ".panel h2")
+    else if (page === "memories" && previous.page === page && id === null && previous.id !== null)
+      focusAfter(() => document.querySelector(`[data-id="${previous.id}"] [data-row]`)) // its panel closed
     else if (previous.page && page === "editor") focusAfter(() => document.querySelector(START)) // its form, or its list
     if (previous.page === "graph" && page === "graph" && id !== null)
       focusAfter(() => document.querySelector(".graph-case h2"), 300) // hides a list

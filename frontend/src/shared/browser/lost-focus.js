@@ -8,15 +8,17 @@ const FRAMES = 40
 /**
  * If an action removes or hides the focused element, the next key press would start at the top of the page, and a
  * screen reader would lose its place. The focus then moves to the element that `data-focus-next` of its part selects,
- * from a message or a dialog to where it was before, otherwise to the heading before it.
+ * from a message or a dialog to where it was before, otherwise to the heading before it. A page that moves the focus in
+ * a part itself, in its own time, marks the part with `data-focus-own`.
  */
 export function keepFocus() {
   let focused = /** @type {Place | null} */ (null)
   let outside = /** @type {Place | null} the last one outside of messages and dialogs */ (null)
 
   document.addEventListener("focusin", ({ target }) => {
-    focused = placeOf(/** @type {HTMLElement} */ (target))
-    if (!focused.room?.matches(".toasts, dialog")) outside = focused
+    const place = placeOf(/** @type {HTMLElement} */ (target))
+    focused = place.element.closest("[data-focus-own]") ? null : place
+    if (!place.room?.matches(".toasts, dialog")) outside = place
   })
   document.addEventListener("focusout", ({ relatedTarget }) => relatedTarget || onceShown(check))
   const observer = new MutationObserver(check)
@@ -34,7 +36,7 @@ export function keepFocus() {
     const places = [focused, inOpenDialog ? null : outside].filter((place) => place !== null)
     let frames = FRAMES
     focused = null
-    focusAfter(() => nextOf(places) ?? (frames-- > 0 ? null : headingOf(places)), 2 * FRAMES)
+    focusAfter(() => nextOf(places) ?? (frames-- > 0 ? null : headingOf(places)), 2 * FRAMES, { preventScroll: true })
   }
 }
 

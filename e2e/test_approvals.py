@@ -148,6 +148,23 @@ def test_a_denial_is_reported_and_a_changed_command_needs_a_new_approval(
     assert ran(app) == ""
 
 
+def test_the_focus_waits_for_the_answer_to_a_decision(page: Page, app: App) -> None:
+    def answer_late(route: Route) -> None:
+        page.wait_for_timeout(2_000)
+        route.continue_()
+
+    page.route("**/decision", answer_late)
+    page.goto(f"{app.url}/approvals")
+    expect(page.get_by_role("article")).to_be_visible(timeout=SLOW_MS)
+    page.keyboard.press("e")
+    page.get_by_role("textbox", name="Argument 5").fill("replaced")
+    page.get_by_role("button", name="Replace").press("Enter")
+
+    expect(page.get_by_role("article")).to_have_count(2)
+    title = page.get_by_role("article").last.get_by_role("link", name="Restart of web")
+    expect(title).to_be_focused()
+
+
 def test_an_approval_is_decided_from_the_palette_of_any_page(page: Page, app: App) -> None:
     page.goto(f"{app.url}/events")
     expect(page).to_have_title(re.compile(r"^\(1\) "), timeout=SLOW_MS)

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from app import App
@@ -44,6 +45,22 @@ def test_a_button_halts_and_resumes(page: Page, app: App) -> None:
     expect(banner).to_have_count(0)
     expect(run_now).to_have_class(MAIN)
     assert app.get("/api/v1/halt")["halted"] is False
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_focus_stays_on_the_page_when_its_banner_ends(page: Page, app: App, width: int) -> None:
+    app.post("/api/v1/halt", {"reason": "The array rebuilds"}, method="PUT")
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(f"{app.url}/memories")
+    page.get_by_role("region", name="Halted").get_by_role("button", name="Resume").focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name="Resume")).to_be_focused()
+
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("region", name="Halted")).to_have_count(0)
+    expect(page.get_by_role("button", name="Halt")).to_be_focused()
 
 
 def test_a_halt_by_file_names_the_file_to_remove(page: Page, app: App) -> None:

@@ -67,6 +67,55 @@ def test_an_incident_is_acknowledged_noted_and_closed(page: Page, app: App) -> N
     expect(compared.get_by_role("row", name="Outcome")).to_contain_text("repaired by a person")
 
 
+def test_the_focus_stays_near_a_button_that_disappears(page: Page, app: App) -> None:
+    number = fails(app)
+    page.goto(f"{app.url}/incidents/{number}")
+    heading = page.get_by_role("heading", name=f"Incident {number}")
+
+    page.get_by_role("button", name="Acknowledge").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(heading).to_be_focused()
+
+    page.get_by_label("Note").focus()
+    page.keyboard.type("The disk was full")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Saved.")).to_have_count(2)
+    expect(page.get_by_label("Note")).to_be_focused()
+
+    page.get_by_role("button", name="Undo").last.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Reverted")).to_be_visible()
+    expect(page.get_by_label("Note")).to_be_focused()
+
+    page.get_by_role("button", name="Close", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog").get_by_role("button", name="Close incident")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Close", exact=True)).to_be_hidden()
+    expect(heading).to_be_focused()
+
+
+def test_the_focus_moves_only_if_it_was_lost(page: Page, app: App) -> None:
+    number = fails(app)
+    page.goto(f"{app.url}/incidents/{number}")
+    acknowledge = page.get_by_role("button", name="Acknowledge")
+    acknowledge.focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Note").focus()
+    expect(acknowledge).to_be_hidden()
+    page.wait_for_timeout(2_000)
+    expect(page.get_by_label("Note")).to_be_focused()
+
+    page.get_by_role("button", name="Close", exact=True).focus()
+    page.evaluate("document.activeElement.blur()")
+    app.post(f"/api/v1/incidents/{number}", {"outcome": "repaired_by_person"}, method="PATCH")
+    expect(page.get_by_role("button", name="Close", exact=True)).to_be_hidden()
+    page.wait_for_timeout(2_000)
+    assert page.evaluate("document.activeElement === document.body")
+
+
 @pytest.mark.parametrize("width", [1280, 320])
 def test_a_title_without_a_break_stays_on_the_page(page: Page, app: App, width: int) -> None:
     alert = {"service": "jellyfin", "id": "long", "title": "T" * 180, "severity": "warning"}

@@ -351,3 +351,17 @@ def test_after_a_short_visit_back_restores_the_focus_to_its_link(
 ) -> None:
     at(keyboard, shared, "/sessions")
     assert keyboard.evaluate(THERE_AND_BACK) == "/sessions/1"
+
+
+def test_back_from_a_memory_returns_the_focus_to_its_row(keyboard: Page, shared: App) -> None:
+    at(keyboard, shared, "/memories?q=warm")
+    link = keyboard.get_by_role("link", name="Needs a warm cache")
+    link.focus()
+    press(keyboard, "Enter")
+    panel = keyboard.get_by_role("complementary", name="Memory")
+    expect(panel.get_by_role("heading", name="Needs a warm cache")).to_be_focused()
+
+    keyboard.go_back()
+
+    expect(panel).to_have_count(0)
+    expect(link).to_be_focused()

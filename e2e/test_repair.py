@@ -151,6 +151,24 @@ def test_a_case_marked_as_handled_is_no_longer_open(page: Page, watched: App) ->
     expect(page.get_by_text("Nothing needs your attention.")).to_be_visible()
 
 
+def test_the_focus_stays_in_the_list_of_cases(page: Page, app: App) -> None:
+    with closing(driver.connect(str(app.home / "lamplighter.db"))) as connection:
+        connection.execute("INSERT INTO sessions (started_at) VALUES ('2026-01-01T00:00:00Z')")
+        for service in ("elsewhere", "nowhere"):
+            connection.execute(
+                "INSERT INTO escalations (session_id, tier, service, reason, state, created_at)"
+                " SELECT max(id), 4, ?, 'Nothing helped', 'person', '2026-01-01T00:00:00Z'"
+                " FROM sessions",
+                (service,),
+            )
+    page.goto(app.url)
+    for service in ("elsewhere", "nowhere"):
+        page.get_by_role("button", name=f"Mark as handled: {service}").focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(f"Marked as handled: {service}.")).to_be_visible()
+        expect(page.get_by_role("heading", name="Needs attention")).to_be_focused()
+
+
 def test_a_cooldown_is_reset_manually(page: Page, watched: App, small: Small) -> None:
     watched.log_in(page)
     page.goto(f"{watched.url}/cooldowns")

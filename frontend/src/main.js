@@ -12,6 +12,7 @@ import { lastVisit } from "./pages/overview/last-visit.js"
 import { reloadOnLogout } from "./shared/browser/reload.js"
 import { createRouter, inner } from "./shared/browser/router.js"
 import { returnFocus } from "./shared/browser/focus.js"
+import { keepFocus } from "./shared/browser/lost-focus.js"
 import { storage, tabStorage } from "./shared/browser/storage.js"
 import { addMemory } from "./shared/memory-form/add-memory.js"
 import { approvals } from "./shared/stores/approvals.js"
@@ -183,6 +184,7 @@ document.addEventListener("click", (click) => {
 })
 addEventListener("popstate", ({ state }) => router.arrive(state))
 returnFocus()
+keepFocus()
 document.addEventListener("keydown", (event) => {
   if (isForPalette(event)) {
     event.preventDefault()

@@ -1,5 +1,6 @@
 import { handoffState, handoffWay } from "./session/chain/store.js"
 import { useNotes, useWords } from "./cooldowns/uses.js"
+import { deciderWords, kindWords } from "./reviews/ways.js"
 
 const USE_ICONS = new Map([
   ["reserved", "loader"],
@@ -19,4 +20,6 @@ export const lateWords = {
   useIcon: (/** @type {string} */ outcome) => `#icon-${USE_ICONS.get(outcome) ?? "info"}`,
   handoff: handoffState,
   handoffWay,
+  reviewKind: kindWords,
+  decider: deciderWords,
 }

@@ -1,3 +1,4 @@
+import { pageName } from "../shared/format/page-names.js"
 import { t } from "../shared/texts/index.js"
 
 /**
@@ -11,6 +12,8 @@ import { t } from "../shared/texts/index.js"
 
 /** The order of areas in the help; areas that are not named here come last. */
 const GROUPS = ["go", "list", "anywhere"]
+/** The pages with commands of their own. */
+const PAGES = "approvals editor events health memories preview reviews search sessions settings".split(" ")
 
 /**
  * Every command of the app. A file in palette/commands, or the commands.js of a page, exports `<area>Commands(stores)`.
@@ -38,28 +41,10 @@ function areaOf(path) {
 
 /** @param {string} area */
 function titleOf(area) {
-  const titles = {
-    go: t("app.group_go"),
-    list: t("app.group_list"),
-    anywhere: t("app.group_anywhere"),
-    memories: t("common.memories_page"),
-    memory: t("common.memory_page"),
-    reviews: t("common.reviews_page"),
-    search: t("common.search_page"),
-    approvals: t("common.approvals_page"),
-    sessions: t("common.sessions_page"),
-    session: t("common.session_page"),
-    events: t("common.events_page"),
-    overview: t("common.overview_page"),
-    cooldowns: t("common.cooldowns_page"),
-    incidents: t("common.incidents_page"),
-    graph: t("common.graph_page"),
-    preview: t("common.preview_page"),
-    health: t("common.health_page"),
-    editor: t("common.editor_page"),
-    settings: t("common.settings_page"),
-  }
-  return titles[/** @type {keyof typeof titles} */ (area)] ?? area
+  if (PAGES.includes(area)) return pageName({ page: area })
+  return GROUPS.includes(area)
+    ? t(/** @type {import("../shared/texts/index.js").TextKey} */ (`app.group_${area}`))
+    : area
 }
 
 /** @param {Listed} command */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { verification } from "../../src/pages/memory/verification/store.js"
 import { verificationPart } from "../../src/pages/memory/verification/part.js"
-import { waysOf } from "../../src/shared/format/outcomes.js"
+import { waysOf } from "../../src/pages/reviews/ways.js"
 import { Problem } from "../../src/shared/api.js"
 import { SLOW_START, fakeApi } from "../fakes.js"
 

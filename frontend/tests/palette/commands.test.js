@@ -1,3 +1,4 @@
+import "../late-texts.js"
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { commandFiles } from "../command-files.js"

@@ -1,4 +1,4 @@
-import { onceShown } from "../../shared/browser/focus.js"
+import { focusAfter } from "../../shared/browser/focus.js"
 import { quoted } from "../../shared/format/argv.js"
 import { copy } from "../../shared/browser/clipboard.js"
 import { duration } from "../../shared/format/format.js"
@@ -46,13 +46,12 @@ export function approvalsPage(store) {
     cancel(card) {
       const { form } = approvalQueue
       approvalQueue.closeForm()
-      const button = `.ask[data-id="${card.id}"] [data-way="${form}"]`
-      focusFree(button)
+      focusIn(card.id, `[data-way="${form}"]`)
     },
 
     /** After a decision the focused element is gone: focus the card that is chosen now. @param {boolean} saving */
     settle(saving) {
-      if (wasSaving && !saving) focusFree(`.ask[data-id="${approvalQueue.at}"] h2 a`)
+      if (wasSaving && !saving) focusIn(approvalQueue.at, "h2 a")
       wasSaving = saving
     },
 
@@ -66,13 +65,9 @@ export function approvalsPage(store) {
   }
 }
 
-/** Focus an element that is about to be shown, unless another element has the focus. @param {string} selector */
-function focusFree(selector) {
-  onceShown(() => {
-    if (document.activeElement !== document.body) return
-    const element = /** @type {HTMLElement | null} */ (document.querySelector(selector))
-    element?.focus({ preventScroll: true })
-  })
+/** Focus an element of a card once the focused element is gone. @param {number | null} id @param {string} selector */
+function focusIn(id, selector) {
+  focusAfter(() => document.querySelector(`.ask[data-id="${id}"] ${selector}`), 30, { preventScroll: true })
 }
 
 /** Name the person who decided; nobody withdraws an approval. @param {Approval} row */

@@ -1,5 +1,6 @@
 import { LEVELS } from "../../../generated/values.js"
 import { RANGES, rangeOf } from "./range.js"
+import { momentOf } from "../../shared/format/local-time.js"
 import { t } from "../../shared/texts/index.js"
 import { extend, liveList } from "../../shared/stores/list.js"
 
@@ -10,15 +11,9 @@ export function eventFilters(params) {
     service: params.get("service") ?? "",
     level: LEVELS.filter((level) => params.getAll("level").includes(level)),
     session: params.get("session") ?? "",
-    from: moment(params.get("from")),
-    to: moment(params.get("to")),
+    from: momentOf(params.get("from")),
+    to: momentOf(params.get("to")),
   }
-}
-
-/** A time as the API accepts it; an invalid text is left out. @param {string | null} text */
-export function moment(text) {
-  const time = Date.parse(text ?? "")
-  return Number.isNaN(time) ? "" : new Date(time).toISOString()
 }
 
 /** @typedef {ReturnType<typeof eventFilters>} EventFilters */

@@ -1,4 +1,4 @@
-import { focusOn } from "../../shared/browser/focus.js"
+import { focusAfter, focusOn } from "../../shared/browser/focus.js"
 import { revealIn } from "../../shared/directives/rows.js"
 import { clockSeconds, exact, span } from "../../shared/format/format.js"
 import { costWords } from "../../shared/format/spending.js"
@@ -149,6 +149,12 @@ export function incidentsPage(store) {
           : "",
         t("incidents.mergeRequest", { id }),
       ].filter(Boolean)
+    },
+
+    /** After a save the button is disabled until the note changes again. */
+    async saveNote() {
+      await incidents.saveNote()
+      focusAfter(() => document.querySelector("[data-incident-note]"))
     },
 
     async startMerge() {

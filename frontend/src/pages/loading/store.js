@@ -1,26 +1,11 @@
+import { pageName } from "../../shared/format/page-names.js"
 import { t } from "../../shared/texts/index.js"
 
-const TITLES = {
-  search: t("common.search_page"),
-  approvals: t("common.approvals_page"),
-  reviews: t("common.reviews_page"),
-  session: t("common.session_page"),
-  service: t("common.service_page"),
-  incidents: t("common.incidents_page"),
-  graph: t("common.graph_page"),
-  notebook: t("common.notebook_page"),
-  organizer: t("common.organizer_page"),
-  cooldowns: t("common.cooldowns_page"),
-  preview: t("common.preview_page"),
-  health: t("common.health_page"),
-  editor: t("common.editor_page"),
-  events: t("common.events_page"),
-  settings: t("common.settings_page"),
-  audit: t("common.audit_page"),
-  trash: t("common.trash_page"),
-}
 /** The pages whose code is not part of the first load. */
-export const LATE = Object.keys(TITLES)
+export const LATE = [
+  ...["search", "approvals", "reviews", "session", "service", "incidents", "graph", "notebook", "organizer"],
+  ...["cooldowns", "preview", "health", "editor", "events", "settings", "audit", "trash"],
+]
 
 /**
  * Pages whose code is loaded when one of them is first opened.
@@ -40,11 +25,7 @@ export function late({ api, router, reload, fetch }) {
     },
 
     get title() {
-      if (router.page === "organizer" && router.id !== null) return t("app.run_n", { id: String(router.id) })
-      if (router.page === "service") return router.name
-      if (router.page === "session") return t("app.session_n", { id: String(router.id) })
-      if (router.page === "reviews" && router.id !== null) return t("app.review_n", { id: String(router.id) })
-      return TITLES[/** @type {keyof typeof TITLES} */ (router.page)] ?? ""
+      return pageName({ ...router, id: router.page === "search" ? null : router.id })
     },
 
     /** The stores of these pages by name, once loaded; nothing if they cannot be loaded. */

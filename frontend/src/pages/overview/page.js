@@ -15,7 +15,11 @@ export function overviewPage(store) {
     runFor: ({ service }) => store("runNow").show({ services: [service] }),
 
     /** @param {Attention} person */
-    markHandled: (person) => attempt(store, () => overview.markHandled(person)),
+    markHandled: (person) =>
+      attempt(store, async () => {
+        await overview.markHandled(person)
+        store("toasts").show(t("overview.handled", { name: person.service }))
+      }),
 
     running: () => overview.state?.running ?? null,
 

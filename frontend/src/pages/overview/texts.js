@@ -26,6 +26,7 @@ export const overview = {
   maintenanceUntil: "Maintenance until {when}",
   runFor: "Run now for {name}",
   handle: "Mark as handled: {name}",
+  handled: "Marked as handled: {name}.",
   needsYou: "needs you",
   incidentState: "{state}, started",
   attention: { one: "{n} service needs attention", other: "{n} services need attention" },

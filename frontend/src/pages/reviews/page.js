@@ -1,6 +1,6 @@
 import { timeAgo } from "../../shared/format/format.js"
-import { lossWords } from "../../shared/format/outcomes.js"
 import { t } from "../../shared/texts/index.js"
+import { lossWords } from "./ways.js"
 
 /** @param {(name: string) => any} store @param {() => void} reveal */
 export function reviewsPage(store, reveal) {
@@ -46,17 +46,17 @@ export function reviewsPage(store, reveal) {
     loss: () => (review.row ? lossWords(review.row, review.loss) : ""),
 
     /** @param {any[]} sessions */
-    promptWords: (sessions) => t(sessions.length ? "reviews.inPrompt" : "reviews.notInPrompt"),
+    promptWords: (sessions) => t(sessions.length ? "review.inPrompt" : "review.notInPrompt"),
 
     /** @param {number} n */
-    moreWords: (n) => t("reviews.inPromptMore", { n }),
+    moreWords: (n) => t("review.inPromptMore", { n }),
 
     waitWords: () =>
-      reviews.oldest ? t("reviews.openSince", { n: reviews.waits, since: timeAgo(reviews.oldest, clock.now) }) : "",
+      reviews.oldest ? t("review.openSince", { n: reviews.waits, since: timeAgo(reviews.oldest, clock.now) }) : "",
 
     submitWords: () =>
       review.form
-        ? t(/** @type {any} */ (`reviews.submit_${review.failed || review.ofText ? "correct" : review.form}`))
+        ? t(/** @type {any} */ (`review.submit_${review.failed || review.ofText ? "correct" : review.form}`))
         : "",
 
     /**

@@ -1,7 +1,8 @@
 import { sequence } from "../../shared/browser/sequence.js"
 import { newSide, oldSide, wordDiff } from "../../shared/format/diff.js"
-import { decidedWords, lossOf, scoped, waysOf } from "../../shared/format/outcomes.js"
+import { decidedWords } from "../../shared/format/outcomes.js"
 import { t } from "../../shared/texts/index.js"
+import { lossOf, scoped, waysOf } from "./ways.js"
 
 const FORMS = ["both", "merge", "reword"]
 const SOON_MS = 250
@@ -14,7 +15,7 @@ const NOTHING = {
 }
 const BLANK = { old_scope: "", new_scope: "", observation: "" }
 
-/** @typedef {import("../../shared/format/outcomes.js").Resolution} Resolution */
+/** @typedef {import("./ways.js").Resolution} Resolution */
 /** @typedef {{key: string, part: import("../../shared/format/diff.js").Part[]}} PromptLine */
 
 /**
@@ -26,7 +27,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
   return {
     id: /** @type {number | null} */ (null),
     row: /** @type {Review | null} */ (null),
-    loss: /** @type {import("../../shared/format/outcomes.js").Loss} */ (null),
+    loss: /** @type {import("./ways.js").Loss} */ (null),
     outlook: NOTHING,
     phase: "closed",
     problem: "",
@@ -70,12 +71,12 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     get sides() {
       const { old: oldMemory, new: newMemory, sources, exposed, exposed_counts: counts } = this.row ?? {}
       const bothSides = [
-        { name: "old", title: t("reviews.oldMemory"), memory: oldMemory, parts: oldSide(this.parts) },
-        { name: "new", title: t("reviews.newMemory"), memory: newMemory, parts: newSide(this.parts) },
+        { name: "old", title: t("review.oldMemory"), memory: oldMemory, parts: oldSide(this.parts) },
+        { name: "new", title: t("review.newMemory"), memory: newMemory, parts: newSide(this.parts) },
       ]
-      const singleSide = [{ name: "old", title: t("reviews.memory"), memory: oldMemory, parts: [] }]
+      const singleSide = [{ name: "old", title: t("review.memory"), memory: oldMemory, parts: [] }]
       const noEvidence = { said: [], sessions: [], others: 0 }
-      const title = t(this.row?.kind === "file" ? "reviews.inFile" : "reviews.relationship")
+      const title = t(this.row?.kind === "file" ? "review.inFile" : "review.relationship")
       const text = { name: "new", title, memory: null, parts: [], ...noEvidence }
       const sides = (this.failed || this.ofText ? singleSide : bothSides).map((side) => ({
         ...side,
@@ -153,7 +154,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     later() {
       if (!this.waits || this.busy || this.id === null) return
       const nextId = reviews.postpone(this.id)
-      if (nextId === null || nextId === this.id) return toasts.show(t("reviews.lastOne"))
+      if (nextId === null || nextId === this.id) return toasts.show(t("review.lastOne"))
       router.go(reviews.address(nextId))
     },
 
@@ -234,7 +235,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     /** @param {number} id @param {{status: number, message: string, errors: {field: string, message: string}[]}} problem */
     async refuse(id, { status, message, errors = [] }) {
       this.errors = Object.fromEntries(errors.map(({ field, message }) => [field, message]))
-      this.problem = errors.length ? "" : t("reviews.unchanged", { why: message })
+      this.problem = errors.length ? "" : t("review.unchanged", { why: message })
       if (status !== 409 && status !== 412) return
       await this.load(id)
       if (this.id !== id || !this.row) return
@@ -247,7 +248,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     /** Revert a resolution: all its changes are undone, and the case is open again. @param {number} id */
     async reopen(id) {
       await this.reopened(await api.remove(`/reviews/${id}/resolution`))
-      toasts.show(t("reviews.openAgain"))
+      toasts.show(t("review.openAgain"))
     },
 
     /** @param {Review} row */
@@ -267,7 +268,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
         await this.reopen(id)
         this.resolvedElsewhere = false
       } catch (problem) {
-        this.problem = t("reviews.notUndone", { why: /** @type {Error} */ (problem).message })
+        this.problem = t("review.notUndone", { why: /** @type {Error} */ (problem).message })
       } finally {
         this.busy = false
       }

@@ -1,7 +1,7 @@
 import { STATUSES, TRIGGERS } from "../../../generated/values.js"
 import { chains, summed } from "./chains.js"
+import { momentOf } from "../../shared/format/local-time.js"
 import { t } from "../../shared/texts/index.js"
-import { moment } from "../events/store.js"
 import { extend, liveList } from "../../shared/stores/list.js"
 
 /** The filters of the list in the address. @param {URLSearchParams} params */
@@ -12,7 +12,7 @@ export function sessionFilters(params) {
     tier: ["0", "1", "2", "3"].includes(tier) ? tier : "",
     trigger: TRIGGERS.includes(trigger) ? trigger : "",
     service: params.get("service") ?? "",
-    from: moment(params.get("from")),
+    from: momentOf(params.get("from")),
   }
 }
 

@@ -22,15 +22,15 @@ export function focusOn(selector, frames = 30) {
 /**
  * The focused element may disappear within the next frames: another element then receives the focus. If the operator
  * moves the focus meanwhile, it stays there.
- * @param {() => Element | null | undefined} next
+ * @param {() => Element | null | undefined} next @param {number} [frames] @param {FocusOptions} [options]
  */
-export function focusAfter(next, frames = 30) {
+export function focusAfter(next, frames = 30, options = {}) {
   onceShown(() => {
     const { activeElement: focused } = document
     const focusLost = !focused || focused === document.body || !focused.checkVisibility({ visibilityProperty: true })
     const target = focusLost ? /** @type {HTMLElement | null | undefined} */ (next()) : null
-    target?.focus()
-    if (!target && frames > 0) focusAfter(next, frames - 1)
+    target?.focus(options)
+    if (!target && frames > 0) focusAfter(next, frames - 1, options)
   })
 }
 

@@ -5,8 +5,8 @@ export function localTime(iso) {
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
 }
 
-/** The value of such a field as the API accepts it; nothing for an invalid time. @param {string} local */
+/** The value of such a field, or of an address, as the API accepts it; nothing for an invalid time. @param {string | null} local */
 export function momentOf(local) {
-  const time = Date.parse(local)
+  const time = Date.parse(local ?? "")
   return Number.isNaN(time) ? "" : new Date(time).toISOString()
 }

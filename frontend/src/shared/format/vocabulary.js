@@ -74,7 +74,6 @@ export function words({ clock, live, router, approvals }) {
     serviceAddress: (/** @type {string | null} */ name) => (name ? `/services/${encodeURIComponent(name)}` : null),
     cause: format.causeWords,
     moved: (/** @type {Learned} */ { before, after }) => format.movedWords(before, after),
-    reviewKind: outcomes.kindWords,
     why: outcomes.whyWords,
     observation: (/** @type {Memory | null} */ memory) => memory?.observation ?? "",
     whole: (/** @type {Memory | null} */ memory) => [{ kind: "same", text: memory?.observation ?? "" }],
@@ -85,7 +84,6 @@ export function words({ clock, live, router, approvals }) {
     memoryName: (/** @type {Memory | null} */ memory) =>
       memory ? t("common.memory_name", { id: String(memory.id) }) : "",
     decided: outcomes.decidedWords,
-    decider: outcomes.deciderWords,
     report: (/** @type {ReportSource} */ report) => outcomes.reportWords(report),
     brief: (/** @type {number} */ n) => brief.format(n),
     command: (/** @type {{argv: string[]}} */ { argv }) => argv.join(" "),

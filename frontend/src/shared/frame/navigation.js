@@ -2,29 +2,8 @@ import { LATE } from "../../pages/loading/store.js"
 import { FOLLOWED } from "../../pages/overview/store.js"
 import { focusAfter, focusOn } from "../browser/focus.js"
 import { SERVICES } from "../browser/router.js"
+import { pageName } from "../format/page-names.js"
 import { t } from "../texts/index.js"
-
-const TITLES = new Map([
-  ["overview", t("common.overview_page")],
-  ["sessions", t("common.sessions_page")],
-  ["events", t("common.events_page")],
-  ["memories", t("common.memories_page")],
-  ["cooldowns", t("common.cooldowns_page")],
-  ["reviews", t("common.reviews_page")],
-  ["search", t("common.search_page")],
-  ["notebook", t("common.notebook_page")],
-  ["organizer", t("common.organizer_page")],
-  ["graph", t("common.graph_page")],
-  ["incidents", t("common.incidents_page")],
-  ["approvals", t("common.approvals_page")],
-  ["preview", t("common.preview_page")],
-  ["health", t("common.health_page")],
-  ["editor", t("common.editor_page")],
-  ["settings", t("common.settings_page")],
-  ["audit", t("common.audit_page")],
-  ["trash", t("common.trash_page")],
-  ["elsewhere", t("common.not_found_page")],
-])
 
 const START = "main h1"
 const PLACES = /** @type {Record<string, string>} */ ({
@@ -33,19 +12,8 @@ const PLACES = /** @type {Record<string, string>} */ ({
 })
 
 /** The title of a page in the browser tab. @param {{page: string, id: number | null, name?: string}} place */
-export function titleOf({ page, id, name = "" }) {
-  if (page === "service") return titled(name)
-  if (page === "session") return titled(t("app.session_n", { id: String(id) }))
-  if ((page === "memories" || page === "search") && id !== null) return titled(t("app.memory_n", { id: String(id) }))
-  if (page === "incidents" && id !== null) return titled(t("app.incident_n", { id: String(id) }))
-  if (page === "reviews" && id !== null) return titled(t("app.review_n", { id: String(id) }))
-  if (page === "organizer" && id !== null) return titled(t("app.run_n", { id: String(id) }))
-  return titled(TITLES.get(page) ?? "")
-}
-
-/** @param {string} page */
-function titled(page) {
-  return t("common.title", { page })
+export function titleOf(place) {
+  return t("common.title", { page: pageName(place) })
 }
 
 /**
@@ -136,6 +104,8 @@ export function visits(dependencies) {
     if (previous.page && (page !== previous.page || name !== previous.name || (isDetailPage && id !== previous.id)))
       focusSoon(START)
     else if (previous.page && id !== null && id !== previous.id) focusSoon(PLACES[page] ?? ".panel h2")
+    else if (page === "memories" && previous.page === page && id === null && previous.id !== null)
+      focusAfter(() => document.querySelector(`[data-id="${previous.id}"] [data-row]`)) // its panel closed
     else if (previous.page && page === "editor") focusAfter(() => document.querySelector(START)) // its form, or its list
     if (previous.page === "graph" && page === "graph" && id !== null)
       focusAfter(() => document.querySelector(".graph-case h2"), 300) // hides a list

@@ -8,6 +8,7 @@ import { graph } from "../../pages/graph/texts.js"
 import { health } from "../../pages/health/texts.js"
 import { notebook } from "../../pages/notebook/texts.js"
 import { organizer } from "../../pages/organizer/texts.js"
+import { review } from "../../pages/reviews/late-texts.js"
 import { preview } from "../../pages/preview/texts.js"
 import { search } from "../../pages/search/texts.js"
 import { service } from "../../pages/service/texts.js"
@@ -29,6 +30,7 @@ export const late = {
   notebook,
   organizer,
   preview,
+  review,
   search,
   service,
   session,

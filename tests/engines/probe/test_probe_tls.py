@@ -146,6 +146,23 @@ async def test_a_valid_certificate_passes(show, ca, days, more, warning) -> None
     assert (outcome.ok, outcome.detail, outcome.warning) == expected
 
 
+async def test_a_certificate_without_key_identifiers_passes_with_the_defaults_of_python_3_13(
+    show, ca, monkeypatch
+) -> None:
+    create = ssl.create_default_context
+
+    def create_strict(**given) -> ssl.SSLContext:
+        context = create(**given)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        return context
+
+    monkeypatch.setattr(ssl, "create_default_context", create_strict)
+
+    outcome = await look(await show(signed(["127.0.0.1"], days=90)), ca=ca)
+
+    assert (outcome.ok, outcome.detail[:23]) == (True, "certificate valid until")
+
+
 @pytest.mark.parametrize(
     ("certificate", "more", "detail"),
     [

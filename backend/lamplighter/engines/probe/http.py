@@ -183,4 +183,4 @@ async def _body(response: httpx2.Response) -> bytes:
 
 @cache
 def _context(scheme: str, *, verify: bool) -> ssl.SSLContext:
-    return httpx2.create_ssl_context(verify=verify and scheme == "https")
+    return network.https_context(verify=verify and scheme == "https")

@@ -206,18 +206,29 @@ async def probe_tls(check: TlsCheck) -> ProbeAnswer:
     return ProbeAnswer(ok=True, answered=True, warning=warning, detail="" if warning else until)
 
 
+def https_context(*, verify: bool) -> ssl.SSLContext:
+    """Return the trusted authorities of HTTPS."""
+    import httpx2
+
+    return _as_browsers(httpx2.create_ssl_context(verify=verify))
+
+
 def _context(ca: str | None, *, verify: bool) -> ssl.SSLContext:
     """Return the trusted authorities: those of HTTPS, unless the check names its own."""
     if not verify or ca is None:
-        import httpx2
-
-        return httpx2.create_ssl_context(verify=verify)
+        return https_context(verify=verify)
     try:
-        return ssl.create_default_context(cafile=ca)
+        return _as_browsers(ssl.create_default_context(cafile=ca))
     except ssl.SSLError as error:
         raise RefusedError(f"no CA certificate in {ca}") from error
     except OSError as error:
         raise RefusedError(f"cannot read {ca}: {error.strerror}") from error
+
+
+def _as_browsers(context: ssl.SSLContext) -> ssl.SSLContext:
+    """Accept certificates without key identifiers, as browsers do; Python 3.13 refuses them."""
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
 
 
 async def _certificate(check: TlsCheck, context: ssl.SSLContext) -> "Certificate":

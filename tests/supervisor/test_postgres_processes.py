@@ -115,7 +115,7 @@ def test_commands_ask_a_server_that_does_not_answer_only_once(home: Home) -> Non
             server.accept()[0].close()
         with pytest.raises(BlockingIOError):
             server.accept()
-    assert (status.returncode, backup.returncode) == (1, 2)
+    assert (status.returncode, backup.returncode) == (2, 2)
     for done in (status, backup):
         [line] = done.stderr.splitlines()
         assert "cannot be used: the database did not answer in time. Check" in line

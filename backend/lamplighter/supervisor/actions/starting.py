@@ -95,14 +95,17 @@ class ActionStart:
     async def cut_off(self, *, cancelled: bool) -> None:
         """Record that the session ended, and with it the action, whether it had started or not."""
         if cancelled and not self.permitted:
-            await self.release(await self.gate.halted() or CANCELLED)
+            await self.release(await self._stop_reason() or CANCELLED)
         else:
             await self.fail(SESSION_ENDED)
 
+    async def _stop_reason(self) -> str:
+        facts = await act.session_facts(self.gate.here.db, self.gate.session)
+        return await self.gate.halted() or policy.stop_reason(facts)
+
     async def _objection(self) -> str:
         gate, db = self.gate, self.gate.here.db
-        facts = await act.session_facts(db, gate.session)
-        why = await gate.halted() or policy.stop_reason(facts)
+        why = await self._stop_reason()
         services = gate.declared_now()
         if not why and self.approval is not None:
             now = gate.here.now()

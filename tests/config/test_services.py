@@ -53,6 +53,7 @@ services:
         retries: 0
         verify_tls: false
       - http: https://127.0.0.1/
+        ca: /etc/ssl/own.pem
       - http: https://127.0.0.1/b
       - tcp: "[::1]:5432"
         timeout: 2.5
@@ -81,7 +82,7 @@ services:
             depends_on=("postgres",),
             checks=(
                 health,
-                HttpCheck(name="http", url="https://127.0.0.1/"),
+                HttpCheck(name="http", url="https://127.0.0.1/", ca="/etc/ssl/own.pem"),
                 HttpCheck(name="http-2", url="https://127.0.0.1/b"),
                 TcpCheck(name="tcp", host="::1", port=5432, timeout=2.5),
             ),
@@ -439,6 +440,7 @@ def test_the_example_in_the_starter_file_loads(tmp_path: Path) -> None:
         json="status == 'ok'",
         latency_ms=800,
         headers=(("Accept", "text/plain"),),
+        ca="/etc/ssl/own.pem",
     )
     kinds = {check.kind for service in services for check in service.checks}
     assert kinds == set(KINDS)

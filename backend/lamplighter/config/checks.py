@@ -116,6 +116,7 @@ _OWN: Final[Mapping[type[Check], Keys]] = {
         "headers": ("headers", values.headers),
         "redirects": ("redirects", YamlSheet.boolean),
         "verify_tls": ("verify_tls", YamlSheet.boolean),
+        "ca": ("ca", values.path),
     },
     rules.TcpCheck: {"tcp": _ADDRESS},
     rules.PingCheck: {"ping": ("host", values.ping_host)},

@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+import shutil
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -10,17 +11,19 @@ from functools import partial
 from pathlib import Path
 from time import monotonic
 
+import httpcore2
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from lamplighter.domain.services.check import TlsCheck
-from lamplighter.engines.probe import checks
+from lamplighter.domain.services.check import HttpCheck, TlsCheck
+from lamplighter.engines.probe import checks, investigate
 from lamplighter.engines.probe.facts import CheckOutcome
 
 DAY = timedelta(days=1)
+PEM = serialization.Encoding.PEM
 KEY = ec.generate_private_key(ec.SECP256R1())
 CA_NAME = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Our own authority")])
 
@@ -71,7 +74,7 @@ def ca(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-Show = Callable[[x509.Certificate], Awaitable[int]]
+Show = Callable[..., Awaitable[int]]
 Speak = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -100,21 +103,28 @@ async def listen() -> AsyncIterator[Callable[..., Awaitable[int]]]:
     await asyncio.sleep(0.01)  # a closed transport is gone one turn later
 
 
+async def quiet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(1)
+
+
+async def no_content(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+    await writer.drain()
+
+
 @pytest.fixture
 def show(listen, tmp_path: Path) -> Show:
     """Start a server with this certificate."""
 
-    async def quiet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(1)
-
-    async def start(certificate: x509.Certificate) -> int:
+    async def start(certificate: x509.Certificate, speak: Speak = quiet) -> int:
         path = tmp_path / "pem"
         encoding = serialization.Encoding.PEM
         plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         path.write_bytes(KEY.private_bytes(encoding, *plain) + certificate.public_bytes(encoding))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(path)
-        return await listen(quiet, context)
+        return await listen(speak, context)
 
     return start
 
@@ -122,6 +132,12 @@ def show(listen, tmp_path: Path) -> Show:
 async def look(port: int, **more) -> CheckOutcome:
     given = {"host": "127.0.0.1", "timeout": 5.0, "retries": 0} | more
     return await checks.run(TlsCheck(name="tls", port=port, **given), look_again=False)
+
+
+async def request(port: int, **more) -> CheckOutcome:
+    url = f"https://127.0.0.1:{port}/"
+    check = HttpCheck(name="web", url=url, timeout=5.0, retries=0, **more)
+    return await checks.run(check, look_again=False)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +162,60 @@ async def test_a_valid_certificate_passes(show, ca, days, more, warning) -> None
     assert (outcome.ok, outcome.detail, outcome.warning) == expected
 
 
+async def test_an_http_check_trusts_a_private_authority(show, ca) -> None:
+    port = await show(signed(["127.0.0.1"], days=30), no_content)
+
+    by_own, by_system = await request(port, ca=ca), await request(port)
+
+    assert (by_own.ok, by_own.statuses) == (True, (204,))
+    assert (by_system.ok, by_system.detail) == (
+        False,
+        "certificate not valid: unable to get local issuer certificate",
+    )
+    assert by_system.answered
+
+
+async def test_a_private_authority_is_trusted_at_the_stage_of_tls_too(show, ca) -> None:
+    port = await show(signed(["127.0.0.1"], days=30), no_content)
+
+    outcome = await request(port, ca=ca, statuses=(range(200, 201),))
+
+    found = await investigate.isolate(outcome)
+    assert (found.stage, found.detail) == ("http", "answered 204, expected 200")
+
+
+@pytest.mark.parametrize("ask", [look, request])
+async def test_a_changed_file_of_authorities_is_read_again(show, ca, tmp_path, ask) -> None:
+    port = await show(signed(["127.0.0.1"], days=30), no_content)
+    other = tmp_path / "other.pem"
+    other.write_bytes(signed(["a.example"], days=9, by_itself=True).public_bytes(PEM))
+    before = await ask(port, ca=str(other))
+
+    shutil.copy(ca, other)
+
+    assert (before.ok, (await ask(port, ca=str(other))).ok) == (False, True)
+
+
+@pytest.mark.parametrize("ask", [look, request])
+async def test_an_authority_that_the_system_trusts_meanwhile_is_trusted(
+    show, ca, tmp_path, monkeypatch, ask
+) -> None:
+    # these tests otherwise read the authorities once per process
+    read = httpcore2.default_ssl_context.__wrapped__
+    monkeypatch.setattr(httpcore2, "default_ssl_context", read)
+    bundle = tmp_path / "bundle.pem"
+    bundle.write_bytes(signed(["a.example"], days=9, by_itself=True).public_bytes(PEM))
+    monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
+    port = await show(signed(["127.0.0.1"], days=30), no_content)
+    before = await ask(port)
+
+    shutil.copy(ca, bundle)
+
+    assert (before.ok, (await ask(port)).ok) == (False, True)
+
+
 async def test_a_certificate_without_key_identifiers_passes_with_the_defaults_of_python_3_13(
-    show, ca, monkeypatch
+    show, ca, monkeypatch, tmp_path
 ) -> None:
     create = ssl.create_default_context
 
@@ -157,8 +225,9 @@ async def test_a_certificate_without_key_identifiers_passes_with_the_defaults_of
         return context
 
     monkeypatch.setattr(ssl, "create_default_context", create_strict)
+    unread = shutil.copy(ca, tmp_path / "unread.pem")
 
-    outcome = await look(await show(signed(["127.0.0.1"], days=90)), ca=ca)
+    outcome = await look(await show(signed(["127.0.0.1"], days=90)), ca=str(unread))
 
     assert (outcome.ok, outcome.detail[:23]) == (True, "certificate valid until")
 

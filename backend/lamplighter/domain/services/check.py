@@ -62,7 +62,7 @@ class HttpCheck(TimedCheck):
 
     `statuses` None takes any answer from 200 to 399. `body` is an RE2 pattern
     to be found in the answer, `json` a JMESPath expression that is true of it.
-    Without `redirects`, a 3xx is an answer in itself.
+    Without `redirects`, a 3xx is an answer in itself. `ca` is the file of a private authority.
     """
 
     url: str = field(repr=False)
@@ -73,6 +73,7 @@ class HttpCheck(TimedCheck):
     redirects: bool = False
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     verify_tls: bool = True
+    ca: str | None = None
 
     kind: ClassVar[Literal["http"]] = "http"
 

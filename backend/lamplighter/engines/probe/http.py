@@ -2,12 +2,10 @@
 
 import asyncio
 import socket
-import ssl
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
 import httpx2
@@ -42,7 +40,7 @@ async def preload(*, tls: bool = True) -> None:
     `tls`: load the certificate authorities too, which takes longest.
     """
     if tls:
-        _context("https", verify=True)
+        await asyncio.to_thread(network.trust, None)
     with suppress(httpx2.HTTPError, OSError), socket.socket() as shut:
         shut.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{shut.getsockname()[1]}/"
@@ -140,7 +138,10 @@ async def _exchange(check: HttpCheck, url: httpx2.URL, address: str, *, connect:
     The client ignores the environment: a proxy would answer for the service.
     """
     limits = httpx2.Timeout(check.timeout, connect=connect)
-    context = _context(url.scheme, verify=check.verify_tls)
+    if check.verify_tls and url.scheme == "https":
+        context = await asyncio.to_thread(network.trust, check.ca)
+    else:
+        context = network.accept_any()
     async with httpx2.AsyncClient(trust_env=False, verify=context, timeout=limits) as client:
         request = client.build_request(
             check.method,
@@ -179,8 +180,3 @@ async def _body(response: httpx2.Response) -> bytes:
     if response.headers.get("content-encoding", "").strip().lower() != "gzip":
         return bytes(raw[:BODY_BYTES])
     return zlib.decompressobj(wbits=31).decompress(bytes(raw), BODY_BYTES)
-
-
-@cache
-def _context(scheme: str, *, verify: bool) -> ssl.SSLContext:
-    return network.https_context(verify=verify and scheme == "https")

@@ -66,7 +66,8 @@ def _parts(check: Check) -> Iterator[tuple[str, Check]]:
         yield "tcp", TcpCheck(name="tcp", host=host, port=port, timeout=within, retries=0)
     # without verification, a check does not fail for an expired certificate, unlike a TLS check
     if isinstance(check, HttpCheck) and check.url.startswith("https:") and check.verify_tls:
-        yield "tls", TlsCheck(name="tls", host=host, port=port, timeout=within, retries=0)
+        tls = TlsCheck(name="tls", host=host, port=port, timeout=within, retries=0, ca=check.ca)
+        yield "tls", tls
 
 
 def _is_address(host: str) -> bool:

@@ -1,12 +1,15 @@
 """Name resolution, and the reasons of failed connections as text."""
 
 import asyncio
+import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from errno import ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENETUNREACH, EPIPE
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter import clock
@@ -191,7 +194,7 @@ _NOT_TLS: Final = frozenset(
 
 async def probe_tls(check: TlsCheck) -> ProbeAnswer:
     """Perform a TLS handshake, and check how long the certificate is valid."""
-    context = await asyncio.to_thread(_context, check.ca, verify=check.verify)
+    context = await asyncio.to_thread(trust, check.ca) if check.verify else accept_any()
     try:
         certificate = await _certificate(check, context)
     except ssl.SSLCertVerificationError as error:
@@ -206,29 +209,50 @@ async def probe_tls(check: TlsCheck) -> ProbeAnswer:
     return ProbeAnswer(ok=True, answered=True, warning=warning, detail="" if warning else until)
 
 
-def https_context(*, verify: bool) -> ssl.SSLContext:
-    """Return the trusted authorities of HTTPS."""
+def trust(ca: str | None) -> ssl.SSLContext:
+    """Return the context of TLS connections that trust the authorities in `ca`, or the system's.
+
+    They are read again after a change of their files. Call it in a thread: a file may be on a
+    mount whose server is gone. Raises RefusedError.
+    """
+    return _trusting(ca, *map(_file_state, (ca,) if ca else _system_authorities()))
+
+
+@cache
+def accept_any() -> ssl.SSLContext:
+    """Return the context of TLS connections that accept any certificate."""
     import httpx2
 
-    return _as_browsers(httpx2.create_ssl_context(verify=verify))
+    return httpx2.create_ssl_context(verify=False)
 
 
-def _context(ca: str | None, *, verify: bool) -> ssl.SSLContext:
-    """Return the trusted authorities: those of HTTPS, unless the check names its own."""
-    if not verify or ca is None:
-        return https_context(verify=verify)
+@lru_cache(16)
+def _trusting(ca: str | None, *_files: object) -> ssl.SSLContext:
+    """Read authorities once for each state of their files: this takes 25 ms."""
+    import httpx2
+
     try:
-        return _as_browsers(ssl.create_default_context(cafile=ca))
+        context = ssl.create_default_context(cafile=ca) if ca else httpx2.create_ssl_context()
     except ssl.SSLError as error:
         raise RefusedError(f"no CA certificate in {ca}") from error
     except OSError as error:
         raise RefusedError(f"cannot read {ca}: {error.strerror}") from error
-
-
-def _as_browsers(context: ssl.SSLContext) -> ssl.SSLContext:
-    """Accept certificates without key identifiers, as browsers do; Python 3.13 refuses them."""
+    # browsers accept certificates without key identifiers; Python 3.13 refuses them otherwise
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
+
+
+def _system_authorities() -> tuple[str, str]:
+    paths = ssl.get_default_verify_paths()
+    file, directory = (os.environ.get(name, "") for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
+    return file or paths.openssl_cafile, directory or paths.openssl_capath
+
+
+def _file_state(path: str) -> object:
+    with suppress(OSError, ValueError):
+        found = Path(path).stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+    return None
 
 
 async def _certificate(check: TlsCheck, context: ssl.SSLContext) -> "Certificate":
@@ -282,7 +306,7 @@ async def _validation_error(check: TlsCheck, error: ssl.SSLCertVerificationError
         return "certificate authority not trusted"
     if error.verify_code in (*_TODAY, *_OTHER_NAME):
         # second connection, only to read the rejected certificate
-        shown = await _certificate(check, _context(None, verify=False))
+        shown = await _certificate(check, accept_any())
         if error.verify_code in _OTHER_NAME:
             return f"certificate not valid for {check.asked_name}{_names(shown)}"
         problem = _problem_today(shown, clock.now())
@@ -299,7 +323,7 @@ def _problem_today(certificate: "Certificate", now: datetime) -> str:
 
 async def describe_certificate(check: TlsCheck) -> list[str]:
     """Return the subject, the issuer and the dates of a certificate, valid or not."""
-    shown = await _certificate(check, _context(None, verify=False))
+    shown = await _certificate(check, accept_any())
     dates = f"{shown.not_valid_before_utc:%Y-%m-%d} to {shown.not_valid_after_utc:%Y-%m-%d}"
     subject, issuer = (each.rfc4514_string() for each in (shown.subject, shown.issuer))
     by = "itself" if subject == issuer else issuer

@@ -79,13 +79,19 @@ def test_a_service_is_read_from_the_overview_by_keyboard(page: Page, app: App) -
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{app.url}/services/jellyfin")
     expect(page.get_by_role("heading", name="jellyfin")).to_be_focused()
+    # a service without older results
+    expect(
+        page.get_by_role("img", name="Last 1 h: 30 results, 1 failed, median now")
+    ).to_be_visible()
+    page.get_by_role("button", name="24 h").click()
+    expect(page).to_have_url(f"{app.url}/services/jellyfin?period=24h")
     chart = page.get_by_role("img", name="Last 24 h: 30 results, 1 failed, median now")
     expect(chart).to_be_visible()
     chart.focus()
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_text("95% under")).to_be_visible()
 
-    page.get_by_role("button", name="1 h").click()
+    page.get_by_role("button", name="1 h", exact=True).click()
     expect(page).to_have_url(f"{app.url}/services/jellyfin?period=1h")
     page.get_by_text("Show as a table").click()
     table = page.get_by_role("region", name="Latency by time").get_by_role("row")

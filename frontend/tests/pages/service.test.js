@@ -6,7 +6,11 @@ import { chartWords, comparedWords, spanWords } from "../../src/pages/service/pa
 import { NOON, fakeApi, fakeTimers } from "../fakes.js"
 
 const CHECK = { name: "tcp", kind: "tcp", ok: true, warned: false }
-const LATENCY = { since: "", until: "", seconds: 60, silences: [], checks: [{ check: "http" }, { check: "tcp" }] }
+const LATENCY = {
+  ...{ since: "2026-01-13T12:00:00Z", until: "2026-01-14T12:00:00Z", seconds: 300, silences: [] },
+  checks: ["http", "tcp"].map((check) => ({ check, at: [0, 287] })),
+}
+const HOUR_AGO = { ...LATENCY, checks: [{ check: "http", at: [276, 287] }] }
 const ROW = {
   ...{ name: "db", state: "ok", checks: [CHECK], actions: [], cooldowns: [], silence: null },
   ...{ uptime: { day: 100 }, latency: LATENCY, incidents: { items: [], next: null } },
@@ -45,6 +49,33 @@ test("one response has the service and its chart of 24 h", async () => {
 
   assert.equal(store.latency.checks, LATENCY.checks)
   assert.deepEqual(api.asked.map(({ path }) => path).sort(), ["/audit", "/cooldowns/uses", "/services/db"])
+})
+
+test("a new service is shown with the chart of its first hour, unless another is chosen", async () => {
+  const row = { "/services/db": { ...ROW, latency: HOUR_AGO } }
+  const [first, chosen] = [opened("", row), opened("period=24h", row)]
+  await Promise.all([first.visited, chosen.visited])
+
+  assert.deepEqual([first.store.period, first.store.latency], ["1h", LATENCY])
+  assert.deepEqual(first.api.asked.find(({ path }) => path.endsWith("/latency")).body, { period: "1h" })
+  assert.deepEqual([chosen.store.period, chosen.store.latency], ["24h", HOUR_AGO])
+})
+
+test("a service without results is shown with the chart of 24 h", async () => {
+  const { store, visited } = opened("", { "/services/db": { ...ROW, latency: { ...LATENCY, checks: [] } } })
+  await visited
+
+  assert.deepEqual([store.period, store.latency.checks], ["24h", []])
+})
+
+test("a service that is opened again without a period is shown with the chart of 24 h", async () => {
+  const { store, visited } = opened("period=7d", { "/services/db/latency": HOUR_AGO })
+  await visited
+  store.exit()
+
+  await store.visit(new URLSearchParams())
+
+  assert.deepEqual([store.period, store.latency], ["24h", LATENCY])
 })
 
 test("an unknown period falls back to 24 h, and a new period reloads only the chart", async () => {

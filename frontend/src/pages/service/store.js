@@ -3,10 +3,17 @@ import { throttle } from "../../shared/browser/throttle.js"
 import { t } from "../../shared/texts/index.js"
 
 export const PERIODS = ["1h", "24h", "7d", "30d", "90d"]
-const USUAL = "24h"
+const [USUAL, FIRST] = ["24h", "1h"]
 const FEW = 8
 const CHART_MS = 30_000
+const HOUR = 3_600_000
 const HOURS = /** @type {Record<string, number>} */ ({ "1h": 1, "8h": 8, "24h": 24 })
+
+/** Whether the first result is at most an hour old: in a chart of 24 h, it would all be one dot. @param {Latency} latency */
+function isNew({ since, until, seconds, checks }) {
+  const first = Math.min(...checks.flatMap(({ at }) => at.slice(0, 1)))
+  return first < Infinity && Date.parse(until) - Date.parse(since) - first * seconds * 1_000 <= HOUR
+}
 
 /**
  * One service: its state, results, incidents, memories and available actions.
@@ -23,6 +30,8 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
     believed: 0,
     uses: /** @type {Use[]} */ ([]),
     period: USUAL,
+    usual: USUAL,
+    isChosen: false,
     check: "",
     phase: "loading",
     problem: "",
@@ -35,13 +44,15 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
     /** @param {URLSearchParams} params */
     visit(params) {
       const name = router.name
-      const period = params.get("period") ?? USUAL
-      const check = params.get("check") ?? ""
       const isOther = name !== this.name || !this.here
-      const redraw = period !== this.period || check !== this.check
       if (name !== this.name) this.empty(name)
-      Object.assign(this, { period: PERIODS.includes(period) ? period : USUAL, check, here: true })
+      const period = params.get("period") ?? this.usual
+      const check = params.get("check") ?? ""
+      const redraw = period !== this.period || check !== this.check
+      Object.assign(this, { period: PERIODS.includes(period) ? period : this.usual, check, here: true })
       this.again = throttle(() => this.here && this.load(), { later, now })
+      this.isChosen = params.has("period")
+      if (isOther && (redraw || now() - drawnAt > CHART_MS)) this.latency = null
       if (isOther) return Promise.all([this.load(), this.period !== USUAL && this.loadChart(), heartbeats.load(name)])
       if (redraw) return this.loadChart()
     },
@@ -49,7 +60,7 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
     /** @param {string} name */
     empty(name) {
       Object.assign(this, { name, row: null, latency: null, beliefs: [], uses: [] })
-      Object.assign(this, { phase: "loading", problem: "", pushUrl: "", believed: 0 })
+      Object.assign(this, { phase: "loading", problem: "", pushUrl: "", believed: 0, usual: USUAL })
     },
 
     exit() {
@@ -71,11 +82,8 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
         ])
         if (requestId !== lastRequestId) return
         Object.assign(this, { row, phase: "ready", problem: "" })
-        if (!this.latency && this.period === USUAL) {
-          this.latency = row.latency
-          drawnAt = now()
-        }
         Object.assign(this, { uses: uses.items, beliefs: beliefs.items, believed: beliefs.states.active })
+        if (!this.latency && this.period === USUAL) await this.draw(row.latency)
       } catch (problem) {
         if (requestId === lastRequestId) this.failed(/** @type {Problem} */ (problem))
       }
@@ -85,6 +93,16 @@ export function service({ api, heartbeats, journal, router, toasts, later, now =
     failed(problem) {
       this.problem = problem.message
       if (!this.row) this.phase = problem.status === 404 ? "missing" : "failed"
+    },
+
+    /** Draw the chart of 24 h, or of the first hour of a new service. @param {Latency} latency */
+    async draw(latency) {
+      if (!this.isChosen && isNew(latency)) {
+        this.usual = this.period = FIRST
+        return this.loadChart()
+      }
+      this.latency = latency
+      drawnAt = now()
     },
 
     async loadChart() {

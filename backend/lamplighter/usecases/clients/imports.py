@@ -114,10 +114,10 @@ class Importing:
         ready: list[LocatedRecord] = []
 
         def prepare(numbers: Sequence[int]) -> None:
+            self._note_stored()
             ready[:] = self._admitted([placed[number] for number in numbers])
 
         async def work(numbers: Sequence[int]) -> list[int]:
-            self._note_stored()
             if self._last != await imports.highest_id(self.db):
                 self._last = None
             await self._some(ready)

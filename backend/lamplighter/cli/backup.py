@@ -14,6 +14,7 @@ from lamplighter.cli.common import (
     CliCommand,
     count_noun,
     discard_output,
+    exit_with_error,
     load_settings,
     print_lines,
     printing_result,
@@ -49,8 +50,7 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
     try:
         made = backups.make(settings, directory, keep=keep)
     except DamagedCopy as error:
-        print_lines(f"lamplighter: The restore test failed: {error}.", err=True)
-        sys.exit(EXIT_FAILED)
+        exit_with_error(f"The restore test failed: {error}.", status=EXIT_FAILED)
     result = {
         "path": str(made.path),
         "bytes": made.bytes,

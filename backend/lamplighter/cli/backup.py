@@ -90,7 +90,7 @@ def restore(path: Path, *, replace: bool, as_json: bool) -> None:
     """Restore the backup at PATH into the home and its database.
 
     Stop Lamplighter first. Exit status 0: restored; 1: restored, but the result cannot be
-    printed; 2: failed, and nothing changed.
+    printed; 2: failed, and nothing changed, or interrupted: the error states which.
     """
     from lamplighter.serve.backup import restore as restoring
 

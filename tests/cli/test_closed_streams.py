@@ -77,6 +77,18 @@ def test_a_backup_and_a_restore_do_not_need_their_error_stream(home: Home) -> No
     assert error.splitlines()[-1].startswith(f"lamplighter: Restored {path.strip()}. The previous")
 
 
+@pytest.mark.parametrize(("words", "expected"), [("backup /proc/x", 2), ("import {}", 1)])
+def test_the_status_of_a_failure_does_not_depend_on_full_streams(
+    home: Home, tmp_path: Path, words: str, expected: int
+) -> None:
+    (tmp_path / "notes.md").write_text("The pool holds 40 connections.\n")
+
+    words = words.format(tmp_path / "notes.md")
+    status, _, _ = run(home, words, redirect=">/dev/full 2>/dev/full")
+
+    assert status == expected
+
+
 def test_a_reader_that_leaves_ends_an_export_silently(home: Home) -> None:
     reader, writer = os.pipe()
     os.close(reader)

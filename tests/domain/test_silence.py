@@ -102,6 +102,29 @@ def test_a_window_opens_when_its_zone_changes_the_clock_and_lasts_as_long_as_dec
         assert window.open_until(at) == until
 
 
+def window(begin: float, end: float) -> MaintenanceWindow:
+    return MaintenanceWindow(name=f"{begin}", start=NOON + begin * HOUR, end=NOON + end * HOUR)
+
+
+@pytest.mark.parametrize(
+    ("windows", "hours"),
+    [
+        ([window(-1, 1), window(0, 3)], 3),
+        ([window(0, 3), window(-1, 1)], 3),
+        ([window(-1, 1), window(0.5, 2), window(2, 4), window(4.5, 6)], 4),
+        ([window(-1, 3), window(0.5, 1)], 3),
+        ([MaintenanceWindow(cron="0 12 * * *", seconds=3_600), window(0.5, 2)], 2),
+        ([MaintenanceWindow(cron="*/30 * * * *", seconds=3_600)], 10.5),  # always open: limited
+    ],
+)
+def test_windows_that_overlap_end_together(windows: list[MaintenanceWindow], hours: float) -> None:
+    silence = find_silence(windows, [], declared=False, at=NOON)
+
+    assert silence is not None
+    assert silence.until == NOON + hours * HOUR
+    assert silence.reason == windows[0].name
+
+
 def test_a_one_time_window_closes_at_its_end() -> None:
     assert ONCE.open_until(NOON - timedelta(seconds=1)) is None
     assert ONCE.open_until(NOON) == NOON + HOUR

@@ -1,12 +1,11 @@
 """A separate home, and a home on a small disk that can be filled or made read-only."""
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from homes import Home
-from staged import SmallDisk, home_at
+from staged import SmallDisk, home_at, mounted
 
 
 @pytest.fixture
@@ -19,14 +18,9 @@ def home(tmp_path: Path) -> Iterator[Home]:
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[SmallDisk]:
     """Mount a small disk; the test is skipped if mounting is not permitted."""
-    found = SmallDisk(tmp_path / "disk")
-    found.path.mkdir()
-    try:
-        found.mount()
-    except (OSError, subprocess.SubprocessError) as error:
-        pytest.skip(f"no small disk can be mounted here: {error}")
-    yield found
-    found.unmount()
+    (tmp_path / "disk").mkdir()
+    with mounted(tmp_path / "disk") as found:
+        yield found
 
 
 @pytest.fixture

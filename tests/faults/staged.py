@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
+import pytest
 from homes import NO_SERVICES, Home
 
 import living
@@ -85,3 +86,17 @@ class SmallDisk:
 
     def _run(self, *words: str) -> None:
         subprocess.run(words, check=True, capture_output=True, timeout=30)
+
+
+@contextmanager
+def mounted(path: Path) -> Iterator[SmallDisk]:
+    """Mount a small disk at a directory; the test is skipped if mounting is not permitted."""
+    found = SmallDisk(path)
+    try:
+        found.mount()
+    except (OSError, subprocess.SubprocessError) as error:
+        pytest.skip(f"no small disk can be mounted here: {error}")
+    try:
+        yield found
+    finally:
+        found.unmount()

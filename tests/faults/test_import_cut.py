@@ -2,21 +2,30 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
 import direct_writes
+import nursery
 from contexts import NOON
 from lamplighter.repository import Database
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import sqlite_url
 from lamplighter.usecases.memory import journal
 from living import Home
 from lost_answers import losing
 from postgres_server import PostgresServer
 
 ITEMS = 3_000
+ROWS = [
+    {"id": number, "type": "decision", "title": f"Item {number}", "content": f"Text {number}"}
+    for number in range(ITEMS)
+]
 ADVICE = "Import the same items again to continue, or undo it: POST /api/v1/acts/1/undo."
 
 
@@ -53,16 +62,34 @@ async def test_an_import_whose_first_items_are_not_confirmed_does_not_claim_to_h
     assert home.ask("import", str(file)).stdout == "Imported 0 memories (1 unchanged).\n"
 
 
+def test_an_import_that_waited_in_vain_for_the_database_names_all_that_it_stored(
+    tmp_path: Path,
+) -> None:
+    home, file = Home(tmp_path / "home"), tmp_path / "export.json"
+    file.write_text(json.dumps({"observations": ROWS}))
+    with (home.path / "log").open("wb") as log:
+        importing = nursery.start("import", str(file), env=home.env, stdout=log, stderr=log)
+    url = sqlite_url(home.path / "lamplighter.db")
+    while len(stored(url)) < 300:
+        time.sleep(0.001)
+    with closing(driver.connect(str(home.path / "lamplighter.db"), busy_seconds=30)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert importing.wait(60) == 1
+
+    rows = len(stored(url))
+    assert 300 <= rows < ITEMS
+    begins = f"lamplighter: The database is not available. Imported {rows:,} memories. This is act"
+    assert (home.path / "log").read_text().startswith(begins)
+    assert home.ask("import", str(file)).returncode == 0
+    assert len(stored(url)) == ITEMS
+
+
 @pytest.mark.parametrize("committed", [True, False])
 async def test_an_import_that_is_cut_names_its_act_and_can_be_undone_and_repeated(
     mortal: PostgresServer, tmp_path: Path, *, committed: bool
 ) -> None:
     direct, file = mortal.create("lamplighter"), tmp_path / "export.json"
-    rows = [
-        {"id": number, "type": "decision", "title": f"Item {number}", "content": f"Text {number}"}
-        for number in range(ITEMS)
-    ]
-    file.write_text(json.dumps({"observations": rows}))
+    file.write_text(json.dumps({"observations": ROWS}))
     cut = False
 
     def loses() -> bool:

@@ -39,6 +39,7 @@ APPROVALS = "SELECT state, note FROM approvals"
 USES = "SELECT outcome, attempts, text FROM cooldowns"
 HEALTHY = "SELECT 1 FROM check_series WHERE state = 'passed' AND streak >= 2"
 RECOVERED = "SELECT 1 FROM incident_entries WHERE kind = 'recovered'"
+OUTCOME = "SELECT outcome FROM incidents"
 CHANGED = "its declaration in services.yaml changed after the request"
 CHANGED_MEANWHILE = "the action's declaration in services.yaml has changed since this session began"
 
@@ -138,28 +139,33 @@ def test_reserved_action_does_not_start_after_a_change(
     assert ran(slow.home) == ""
 
 
-def test_approved_action_does_not_start_after_its_service_recovered(home: Home) -> None:
+@pytest.mark.parametrize("approve", ["always", "never"])
+def test_action_does_not_start_after_its_service_recovered(home: Home, approve: str) -> None:
     slow, init = SlowHome(home, "acted"), Init(home.path)
     init.thread.start()
     try:
         declare_service(home.path, init, home.path / "acted")
         text = (home.path / "services.yaml").read_text()
-        text = text.replace("  app:\n", "  app:\n    approve: always\n")
+        text = text.replace("  app:\n", f"  app:\n    approve: {approve}\n")
         (home.path / "services.yaml").write_text(text)
         home.env["LAMPLIGHTER_CHECK_INTERVAL"] = "1s"
         slow.start("supervisor")
         home.until(lambda: slow.rows(HEALTHY), SECONDS)
         init.kill()
-        slow.approve()
+        if approve == "always":
+            slow.approve()
         home.until(slow.start_of.begun, SECONDS)
 
         init.asked.touch()
         home.until(lambda: slow.rows(RECOVERED), SECONDS)
         slow.start_of.go_on()
 
-        why = "withdrawn: app is healthy again"
-        slow.until(USES, [("refused", 0, why)])
-        slow.until(APPROVALS, [("withdrawn", "app is healthy again")])
+        withdrawn = ("refused", 0, "withdrawn: app is healthy again")
+        unneeded = ("unneeded", 0, "healthy again before the action ran")
+        slow.until(USES, [withdrawn if approve == "always" else unneeded])
+        slow.until(APPROVALS, [("withdrawn", "app is healthy again")] * (approve == "always"))
+        if approve == "never":
+            slow.until(OUTCOME, [("recovered",)])
         assert not (home.path / "acted").exists()
     finally:
         init.stopped.set()

@@ -71,6 +71,48 @@ async def test_review_is_recorded_in_the_feed_with_both_memories(db: Database) -
     assert (row["old"]["id"], row["new"]["id"], row["new"]["observation"]) == (old.id, new.id, FAST)
 
 
+async def test_decision_on_an_earlier_text_of_a_memory_is_refused(db: Database) -> None:
+    old, new, by = await claims(db)
+    review = await opened(db, old, new, by)
+    here = context(db, LATER)
+    await curate.edit(here, old.id, Edit(observation="Takes 90s to start"), version=None)
+    await curate.edit(here, old.id, Edit(confidence=0.9), version=None)
+
+    merge = ReviewAnswer(resolution=Resolution.MERGE, observation="Takes 5s to 60s")
+    with pytest.raises(Stale):
+        await resolve(here, review.id, merge, version=review.version)
+
+    now_is = await reviews.get(db, review.id)
+    assert now_is is not None
+    assert (now_is.state, now_is.version) == (ReviewState.OPEN, review.version + 1)
+    [told] = [
+        json.loads(each["row"])["old"]["observation"]
+        for each in await rows(db, "changes")
+        if (each["entity"], each["op"]) == ("review", "updated")
+    ]
+    assert told == "Takes 90s to start"
+    merge = replace(merge, observation="Takes 5s to 90s")
+    resolved = await resolve(here, review.id, merge, version=now_is.version)
+    assert resolved.version == now_is.version + 1, "its own decision counts once"
+
+
+async def test_merged_memory_keeps_the_pin_and_the_tags_of_both(db: Database) -> None:
+    old, new, by = await claims(db)
+    review = await opened(db, old, new, by)
+    here = context(db, LATER)
+    await curate.edit(here, old.id, Edit(tags=("boot", "disk")), version=None)
+    await curate.edit(here, new.id, Edit(tags=("disk", "ssd"), pinned=True), version=None)
+
+    merge = ReviewAnswer(resolution=Resolution.MERGE, observation="Takes 5s to 60s")
+    await resolve(here, review.id, merge, version=review.version)
+
+    merged = await lookup.get(db, old.id)
+    assert (merged.tags, merged.pinned) == (("boot", "disk", "ssd"), True)
+    await reopen(db, review.id, version=None, now=LATER)
+    restored = await lookup.get(db, old.id)
+    assert (restored.tags, restored.pinned) == (("boot", "disk"), False)
+
+
 async def test_pair_has_one_open_review_in_either_order(db: Database) -> None:
     old, new, by = await claims(db)
 

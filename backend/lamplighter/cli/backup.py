@@ -14,6 +14,7 @@ from lamplighter.cli.common import (
     CliCommand,
     count_noun,
     discard_output,
+    exit_with_error,
     load_settings,
     print_lines,
     printing_result,
@@ -39,8 +40,8 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
 
     The default is the directory `backups` in the home. Lamplighter can keep running. Each
     backup is restored once, as a test. Exit status 0: backup created; 1: the restore test
-    failed, or the backup was created and its path cannot be printed; 2: the backup could not be
-    created.
+    failed, or the backup was created, but its path cannot be printed or an older backup cannot be
+    removed; 2: the backup could not be created.
     """
     from lamplighter.repository.upkeep.copies import DamagedCopy
     from lamplighter.serve.backup import create as backups
@@ -49,8 +50,7 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
     try:
         made = backups.make(settings, directory, keep=keep)
     except DamagedCopy as error:
-        print_lines(f"lamplighter: The restore test failed: {error}.", err=True)
-        sys.exit(EXIT_FAILED)
+        exit_with_error(f"The restore test failed: {error}.", status=EXIT_FAILED)
     result = {
         "path": str(made.path),
         "bytes": made.bytes,
@@ -58,14 +58,19 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
         "made_at": made.manifest.made_at,
         "database": asdict(made.manifest.database),
         "removed": [str(path) for path in made.removed],
+        "not_removed": {str(path): reason for path, reason in made.not_removed.items()},
     }
     with printing_result(f"Created {made.path}."):
         if as_json:
             click.echo(json.dumps(result))
-            return
-        _report(_summary(made.manifest))
-        print_lines(str(made.path))
-        _report(*(f"Removed {path}." for path in made.removed))
+        else:
+            _report(_summary(made.manifest))
+            print_lines(str(made.path))
+            _report(*(f"Removed {path}." for path in made.removed))
+    for path, reason in made.not_removed.items():
+        _report(f"lamplighter: {path} cannot be removed: {reason}. Remove it yourself.")
+    if made.not_removed:
+        sys.exit(EXIT_FAILED)
 
 
 def _summary(made: "Manifest") -> str:
@@ -85,7 +90,7 @@ def restore(path: Path, *, replace: bool, as_json: bool) -> None:
     """Restore the backup at PATH into the home and its database.
 
     Stop Lamplighter first. Exit status 0: restored; 1: restored, but the result cannot be
-    printed; 2: failed, and nothing changed.
+    printed; 2: failed, and nothing changed, or interrupted: the error states which.
     """
     from lamplighter.serve.backup import restore as restoring
 

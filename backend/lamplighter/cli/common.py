@@ -102,9 +102,12 @@ def discard_output(stream: IO[str] | None) -> None:
 
 
 def exit_with_error(*lines: str, status: int = EXIT_UNUSABLE) -> NoReturn:
-    """Print the reason and exit."""
+    """Print the reason and exit; the status does not depend on the error stream."""
     discard_output(sys.stdout)
-    print_lines(*(f"lamplighter: {line}" for line in lines), err=True)
+    try:
+        print_lines(*(f"lamplighter: {line}" for line in lines), err=True)
+    except OSError:
+        discard_output(sys.stderr)
     sys.exit(status)
 
 

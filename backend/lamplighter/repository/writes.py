@@ -88,6 +88,7 @@ async def store(
                     assert after is not None
                     await memories.update(db, after, now=now)
                     await history.append(db, before, after, why, now=now)
+                    await reviews.count_rewording(db, before, after, by=why.review_id, now=now)
                 case Repeat(memory_id):
                     await knowledge.count_duplicate(db, memory_id, now=now)
                 case MemoryLink():

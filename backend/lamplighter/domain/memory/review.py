@@ -185,7 +185,13 @@ def resolve_review(
             return ReviewOutcome((*admitted, *scoped))
         case Resolution.MERGE:
             confidence = max(old.confidence, new.confidence, ACTIVE_THRESHOLD)
-            edit = Edit(observation=answer.observation, confidence=confidence, active=True)
+            edit = Edit(
+                observation=answer.observation,
+                confidence=confidence,
+                active=True,
+                pinned=old.pinned or new.pinned,
+                tags=tuple(dict.fromkeys((*old.tags, *new.tags))),
+            )
             merged = ReviewChange(
                 old, apply_edit(old, edit, now=now), f"{origin}: merged with memory {new.id}"
             )

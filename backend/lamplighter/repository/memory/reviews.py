@@ -355,6 +355,21 @@ async def set_end(db: Database, review_id: int, at: datetime, *, now: datetime) 
     await _rows.change(db, review_id, {"resolved_at": at}, now=now)
 
 
+async def count_rewording(
+    db: Database, before: Memory | None, after: Memory, *, by: int | None, now: datetime
+) -> None:
+    """Change the version of each open review of a memory whose text changed, except `by`.
+
+    A decision on the earlier text is then refused as stale.
+    """
+    if before is None or before.observation == after.observation:
+        return
+    for each in await _rows.oldest(
+        db, reviews.c.state == ReviewState.OPEN, reviews.c.id != (by or 0), _involving([after.id])
+    ):
+        await _rows.change(db, each.id, {"state": each.state}, now=now)
+
+
 async def reopen_restored(db: Database, ids: Sequence[int], *, now: datetime) -> None:
     """Reopen the reviews that a deletion closed, if both memories exist again."""
     for each in await _rows.oldest(db, _involving(ids)):

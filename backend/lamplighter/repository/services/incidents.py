@@ -385,6 +385,20 @@ async def incident_of(db: Database, session_ids: Iterable[int]) -> dict[int, int
     return {row["session_id"]: row["incident_id"] for row in await db.fetch_all(query)}
 
 
+async def of_sessions(db: Database, ids: Sequence[int]) -> list[Incident]:
+    """Return the incidents that some sessions work on, by a link or by a request, oldest first."""
+    linked = sa.select(incident_sessions.c.incident_id).where(
+        incident_sessions.c.session_id.in_(ids)
+    )
+    requested = sa.select(requests.c.id).where(requests.c.session_id.in_(ids))
+    query = (
+        sa.select(incidents)
+        .where(incidents.c.id.in_(linked) | incidents.c.request_id.in_(requested))
+        .order_by(incidents.c.id)
+    )
+    return await _rows.fetch(db, query)
+
+
 async def session_ids(db: Database, incident_id: int) -> list[int]:
     """Return the sessions of an incident, oldest first."""
     own = incident_sessions.c.incident_id == incident_id

@@ -74,6 +74,13 @@ CONNECTION_ERRORS: Final = (
 )
 DISCONNECT_ERRORS: Final = (asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
 """Errors after which the server closes the connection."""
+LOST_ERRORS: Final = (
+    *DISCONNECT_ERRORS,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+)
+"""Errors of a statement whose connection is lost."""
 CANCELED_ERROR: Final = asyncpg.QueryCanceledError
 """A statement timeout: the only error of those after which the connection stays open."""
 

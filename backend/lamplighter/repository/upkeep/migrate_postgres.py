@@ -15,6 +15,7 @@ from lamplighter.repository.store.database import display_address
 from lamplighter.repository.store.driver import OperationalError, is_server_limit, is_temporary
 from lamplighter.repository.store.postgres import (
     LOCK_NAMESPACE,
+    LOST_ERRORS,
     MIGRATOR,
     connect,
     translate_errors,
@@ -100,7 +101,11 @@ async def migration(
     try:
         async with translate_errors(), engine.connect() as connection:
             await connection.execute(sa.text(LOCK))  # this statement begins the transaction
-            yield connection
+            try:
+                yield connection
+            except LOST_ERRORS:
+                await connection.invalidate()  # a rollback would fail, and hide this error
+                raise
             await (connection.rollback() if undo else connection.commit())
     except sa.exc.DBAPIError as error:
         raise OperationalError(str(error.orig)) from error

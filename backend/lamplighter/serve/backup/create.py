@@ -38,12 +38,16 @@ BUSY: Final = "Another backup is running in {}. Try again when it has finished."
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that was made, and the older ones that were removed for it."""
+    """A backup that was made, and the older ones that were removed for it.
+
+    `not_removed` has the old and partial backups that could not be removed, and the reasons.
+    """
 
     path: Path
     manifest: manifest.Manifest
     bytes: int
     removed: tuple[Path, ...]
+    not_removed: dict[Path, str]
 
 
 def make(settings: Settings, directory: Path | None, *, keep: int) -> Backup:
@@ -83,10 +87,9 @@ def _back_up(settings: Settings, directory: Path, keep: int) -> Backup:
         _kept_if_used(directory),
         home_lock.temporary(directory / LOCK, BUSY.format(directory)),
     ):
-        for stale in directory.glob(f"{manifest.PARTIAL}{GENERATED}"):
-            shutil.rmtree(stale)
+        stale = _remove(sorted(directory.glob(f"{manifest.PARTIAL}{GENERATED}")))
         name = f"{manifest.NAME}{clock.now():%Y%m%dT%H%M%S%fZ}"
-        partial = directory / f"{manifest.PARTIAL}{name}"
+        partial = _partial(directory / name)
         try:
             made = _make(settings, partial)
         except BaseException:
@@ -95,9 +98,11 @@ def _back_up(settings: Settings, directory: Path, keep: int) -> Backup:
         path = directory / name
         os.rename(partial, path)
         manifest.flush(path)
-        removed = tuple(_remove_oldest(path, made.home, keep))
+        old = _oldest(path, made.home, keep)
+        remaining = _remove(old)
     size = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
-    return Backup(path, made, size, removed)
+    removed = tuple(each for each in old if not {each, _partial(each)} & remaining.keys())
+    return Backup(path, made, size, removed, stale | remaining)
 
 
 @contextmanager
@@ -201,8 +206,8 @@ def user_files(settings: Settings) -> Iterator[tuple[Path, str]]:
     yield settings.home / PUSH_KEY, PUSH_KEY  # subscribed devices accept no other key
 
 
-def _remove_oldest(newest: Path, identity: str, keep: int) -> Iterator[Path]:
-    """Remove the oldest complete backups of a home, beyond `keep`; a person's copies stay."""
+def _oldest(newest: Path, identity: str, keep: int) -> list[Path]:
+    """Return the oldest complete backups of a home, beyond `keep`, without a person's copies."""
     whole = []
     for path in sorted(newest.parent.glob(GENERATED), reverse=True):
         try:
@@ -211,8 +216,22 @@ def _remove_oldest(newest: Path, identity: str, keep: int) -> Iterator[Path]:
                 whole.append(path)
         except Unavailable:
             continue  # not a backup of this home
-    for path in whole[keep - 1 :]:
-        partial = path.with_name(f"{manifest.PARTIAL}{path.name}")
-        os.rename(path, partial)  # a partly deleted backup must not look complete
-        shutil.rmtree(partial)
-        yield path
+    return whole[keep - 1 :]
+
+
+def _remove(backups: list[Path]) -> dict[Path, str]:
+    """Remove old and partial backups; return those that cannot be removed, and the reasons."""
+    remaining = {}
+    for path in backups:
+        partial = _partial(path)
+        try:
+            os.rename(path, partial)  # a partly deleted backup must not look complete
+            shutil.rmtree(partial)
+        except OSError as error:
+            remaining[path if path.exists() else partial] = error.strerror or repr(error)
+    return remaining
+
+
+def _partial(path: Path) -> Path:
+    """Return the path of a backup while it is incomplete."""
+    return path.with_name(f"{manifest.PARTIAL}{path.name.removeprefix(manifest.PARTIAL)}")

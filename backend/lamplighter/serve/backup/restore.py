@@ -16,6 +16,7 @@ from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.notebook.index import INDEX_START, RESTORED_START
 from lamplighter.domain.notebook.place import INDEX
 from lamplighter.repository.store import database as numbers
+from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import display_address, file_of, is_postgres, sqlite_url
 from lamplighter.repository.upkeep import copies, migrate
 from lamplighter.serve import file_replacement, home, home_lock
@@ -30,6 +31,10 @@ HOME_NOT_EMPTY: Final = (
 OTHER_DATABASE_KIND: Final = (
     "The backup contains a {} database, but LAMPLIGHTER_DATABASE_URL names a {} database. "
     "Set it to a database of the same kind."
+)
+INTERRUPTED: Final = (
+    "The restore into {} was interrupted: {}. Start PostgreSQL again. The next command or process "
+    "that starts completes or undoes the restore."
 )
 
 Report = Callable[[str], None]
@@ -77,14 +82,23 @@ def _restore(settings: Settings, path: Path, *, replace: bool, report: Report) -
         file_replacement.begin(settings.home, replacement)
         try:
             _load(settings, path, made, replacement)
-        except Exception:
-            if not file_replacement.resolve(settings, replacement):
+        except Exception as error:
+            if not _is_completed(settings, replacement, error):
                 raise
         else:
             file_replacement.finish(settings.home, replacement)
     report("Restored. Start Lamplighter as usual.")
     aside = settings.home / replacement.replaced
     return Restored(made, migrate.newest_revision(), aside if aside.exists() else None)
+
+
+def _is_completed(settings: Settings, replacement: Replacement, error: Exception) -> bool:
+    """Complete a restore whose rows were committed despite an error; return whether they were."""
+    try:
+        return file_replacement.resolve(settings, replacement)
+    except driver.Error as lost:
+        place = display_address(settings.database_url)
+        raise Unavailable(INTERRUPTED.format(place, error)) from lost
 
 
 def _check_kind(settings: Settings, made: Manifest) -> None:

@@ -20,6 +20,7 @@ from lamplighter.engines.bounded import ProgramResult
 from lamplighter.repository import writing
 from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.services import act
+from lamplighter.usecases.services.incidents.closing import no_longer_needed
 from lamplighter.usecases.sessions import approvals
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class ActionStart:
             current = policy.resolve_action(self.use.service, self.action.name, reach)
             same = isinstance(current, RequestedAction) and current.action == self.action
             why = "" if same else DECLARATION_CHANGED
+            why = why or await no_longer_needed(db, gate.session, self.use.service)
         if not why and gate.halt_control.by_file():  # without a wait before the start
             why = await gate.halted()
         return why

@@ -23,7 +23,7 @@ from lamplighter.formats.import_records import (
 from lamplighter.repository import Database, reading
 from lamplighter.repository.access import journal
 from lamplighter.repository.clients import client_prompts, client_sessions, imports
-from lamplighter.repository.memory import history, knowledge, memories
+from lamplighter.repository.memory import history, knowledge, memories, reviews
 from lamplighter.repository.memory.bulk import publish
 from lamplighter.repository.upkeep.batches import in_batches
 from lamplighter.usecases.access.recording import OPERATOR, recorded, unfinished
@@ -114,10 +114,10 @@ class Importing:
         ready: list[LocatedRecord] = []
 
         def prepare(numbers: Sequence[int]) -> None:
+            self._note_stored()
             ready[:] = self._admitted([placed[number] for number in numbers])
 
         async def work(numbers: Sequence[int]) -> list[int]:
-            self._note_stored()
             if self._last != await imports.highest_id(self.db):
                 self._last = None
             await self._some(ready)
@@ -276,6 +276,7 @@ class Importing:
         await curate.check_key(self.db, existing, changed)
         if not self.dry:
             await memories.update(self.db, changed, now=self.now)
+            await reviews.count_rewording(self.db, existing, changed, by=None, now=self.now)
             self._steps.append(MemoryChange(existing, changed, await self._why(REVISED, place)))
         return ImportOutcome.REVISED
 

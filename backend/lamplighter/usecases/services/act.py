@@ -102,10 +102,15 @@ async def decline(
 ) -> CooldownUse:
     """Record that an action does not run, and why; no slot is used."""
     async with writing(db):
-        outcome = UseOutcome.UNNEEDED if why == repairs.HEALTHY_AGAIN else UseOutcome.REFUSED
+        outcome = refused_outcome(why)
         return await cooldowns.insert_settled(
             db, session, service, action.kind, outcome, name=action.name, text=why, now=now
         )
+
+
+def refused_outcome(why: str) -> UseOutcome:
+    """Return the outcome of an action that does not run, by the reason."""
+    return UseOutcome.UNNEEDED if why == repairs.HEALTHY_AGAIN else UseOutcome.REFUSED
 
 
 async def release(
@@ -123,7 +128,7 @@ async def release(
     """
     async with writing(db):
         if first is None:
-            values = {"outcome": UseOutcome.REFUSED, "text": why, "attempts": 0}
+            values = {"outcome": refused_outcome(why), "text": why, "attempts": 0}
             return await cooldowns.change(db, use.id, **values, settled_at=now, now=now)
         await cooldowns.change(
             db,
@@ -135,9 +140,9 @@ async def release(
             settled_at=first.settled_at,
             now=now,
         )
-        refused = UseOutcome.REFUSED
+        outcome = refused_outcome(why)
         return await cooldowns.insert_settled(
-            db, session, use.service, use.action, refused, name=use.name, text=why, now=now
+            db, session, use.service, use.action, outcome, name=use.name, text=why, now=now
         )
 
 

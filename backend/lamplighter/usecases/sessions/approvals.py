@@ -18,7 +18,6 @@ from lamplighter.domain.actions.approval import (
     validate_answer,
 )
 from lamplighter.domain.actions.policy import NeedsApproval
-from lamplighter.domain.actions.repairs import HEALTHY_AGAIN
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Invalid, expect_version, require
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
@@ -313,7 +312,7 @@ async def refuse(
     """Record that a request was refused, and why; its approval is withdrawn."""
     async with writing(db):
         await approvals.withdraw(db, why, number=approval.id, now=now)
-        outcome = UseOutcome.UNNEEDED if why == HEALTHY_AGAIN else UseOutcome.REFUSED
+        outcome = act.refused_outcome(why)
         return await _record_refusal(db, session, approval.wish, why, outcome=outcome, now=now)
 
 

@@ -21,6 +21,9 @@ DECIDES_WITHIN: Final = timedelta(minutes=5)
 MAX_TIMES: Final = 100
 """The maximum number of listed openings of one window."""
 
+MAX_CHAINED: Final = 20
+"""The maximum number of windows that count as one: windows may be open without an end."""
+
 
 def cron_times(cron: str, zone: str, after: datetime) -> Iterator[datetime]:
     """Yield the times of a cron expression after a moment.
@@ -99,7 +102,7 @@ class Silence:
 
 
 def find_silence(
-    windows: Iterable[MaintenanceWindow],
+    windows: Sequence[MaintenanceWindow],
     pauses: Iterable[ServicePause],
     *,
     declared: bool,
@@ -107,7 +110,7 @@ def find_silence(
 ) -> Silence | None:
     """Return the silence of a service at a moment; a pause takes precedence over a window.
 
-    `declared` is whether services.yaml pauses the service.
+    `declared` is whether services.yaml pauses the service. Windows that overlap end together.
     """
     if declared:
         return Silence(kind=SilenceKind.PAUSE, until=None, reason="paused in services.yaml")
@@ -116,8 +119,19 @@ def find_silence(
             return Silence(kind=SilenceKind.PAUSE, until=pause.until, reason=pause.reason)
     for window in windows:
         if (until := window.open_until(at)) is not None:
+            until = _end_of_chain(windows, until)
             return Silence(kind=SilenceKind.MAINTENANCE, until=until, reason=window.name)
     return None
+
+
+def _end_of_chain(windows: Sequence[MaintenanceWindow], end: datetime) -> datetime:
+    """Return the first moment from `end` at which no window is open."""
+    for _ in range(MAX_CHAINED):
+        ends = [until for each in windows if (until := each.open_until(end)) is not None]
+        if not ends:
+            break
+        end = max(ends)
+    return end
 
 
 def silences_of(

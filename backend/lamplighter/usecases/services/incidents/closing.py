@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain.actions.approval import Approval, ApprovalState
+from lamplighter.domain.actions.repairs import HEALTHY_AGAIN
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
@@ -22,9 +23,9 @@ from lamplighter.domain.services.incident import (
 )
 from lamplighter.domain.services.notice import INCIDENT_LINK, NoticeKind, NoticeState
 from lamplighter.domain.services.service import is_same_service, normalize_service_name
-from lamplighter.domain.sessions.session import RequestState
+from lamplighter.domain.sessions.session import RequestState, Session, Trigger
 from lamplighter.repository import Database
-from lamplighter.repository.services import cooldowns, events, incidents, notices
+from lamplighter.repository.services import checks, cooldowns, events, incidents, notices
 from lamplighter.repository.sessions import approvals, escalations, requests, sessions
 from lamplighter.repository.store.dialect import stamp
 from lamplighter.usecases.services import session_outcomes
@@ -75,6 +76,41 @@ async def withdraw(db: Database, waiting: Iterable[Approval], note: str, *, now:
             tier=each.tier,
             now=now,
         )
+
+
+async def no_longer_needed(db: Database, session: Session, service: str) -> str:
+    """Return why a session has no reason left to act on a service; empty if it has one.
+
+    The service recovered in the session's incident after the last check of a session, or a person
+    closed the incident. A session that a person requested needs no incident.
+    """
+    if session.trigger in (Trigger.MANUAL, Trigger.API):
+        return ""
+    live = await incidents.live(db)
+    own = await incidents.of_sessions(db, await sessions.lineage(db, session.id))
+    members = await incidents.members(db, sorted({each.id for each in (*live, *own)}))
+    if any(each.recovered_at is None for each in _of_service(members, live, service)):
+        return ""
+    results = await checks.latest_of_service(db, service)
+    failed_at = max([session.started_at, *(each.at for each in results if each.at and not each.ok)])
+    recovered = [each.recovered_at for each in _of_service(members, own, service)]
+    if any(at is not None and at > failed_at for at in recovered):
+        return HEALTHY_AGAIN
+    ended = [each for each in own if each.merged_into is None and not each.live]
+    by_person = [
+        each for each in ended if any(one.recovered_at is None for one in members[each.id])
+    ]
+    if by_person and not any(each.live for each in own):
+        return f"incident {by_person[-1].id} was closed"
+    return ""
+
+
+def _of_service(
+    members: Mapping[int, Sequence[IncidentMember]], some: Iterable[Incident], service: str
+) -> list[IncidentMember]:
+    return [
+        each for one in some for each in members[one.id] if is_same_service(each.service, service)
+    ]
 
 
 async def stop_waiting(db: Database, incident: Incident, *, now: datetime) -> None:

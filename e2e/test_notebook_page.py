@@ -177,7 +177,7 @@ def test_unsaved_text_stays_when_the_page_is_saved_in_another_tab(
     expect(shown.get_by_text("This page was changed elsewhere.")).to_be_visible()
     expect(shown.get_by_text("This page was changed elsewhere.")).to_be_in_viewport()
     edges = "element => element.getBoundingClientRect()"
-    bar = page.locator("nav").get_by_role("link", name="Memories").evaluate(edges)
+    bar = page.locator("nav a[href='/memories']").evaluate(edges)
     note = shown.get_by_role("button", name="Compare").evaluate(edges)
     assert note["bottom"] <= (bar["top"] if width < 760 else 844)
     assert (field.input_value(), field.bounding_box()) == (typed, top)

@@ -160,6 +160,17 @@ def test_a_changed_field_leaves_the_rest_of_the_file_unchanged(page: Page, app: 
     assert text_of(app) == FILE
 
 
+def test_the_buttons_of_the_form_are_above_the_bar_of_a_phone(page: Page, app: App) -> None:
+    page.set_viewport_size({"width": 390, "height": 600})
+    page.goto(f"{app.url}/editor?service=jellyfin")
+    save = page.get_by_role("form", name="Service").get_by_role("button", name="Save")
+    expect(save).to_be_visible()
+
+    edges = "element => element.getBoundingClientRect()"
+    bar = page.get_by_role("link", name="Memories").evaluate(edges)
+    assert save.evaluate(edges)["bottom"] <= bar["top"]
+
+
 def test_a_service_is_duplicated_paused_and_deleted(page: Page, app: App) -> None:
     page.goto(f"{app.url}/editor")
     page.get_by_role("link", name="Duplicate jellyfin").click()

@@ -119,6 +119,84 @@ def test_a_page_that_changed_on_disk_keeps_both_edits(
     assert texts == {1: "Takes 90s to start", 2: "Needs valkey"}
 
 
+def test_an_open_page_follows_what_is_saved_elsewhere(page: Page, app: App) -> None:
+    remember(app, "Takes 60s to start", *(f"Fact {n}" for n in range(40)))
+    written(app, "Fact 39")
+    app.ends()  # the file is edited while no session runs
+    wait_until(lambda: app.get("/api/v1/sessions/1")["status"] != "running")
+    page.goto(f"{app.url}{ADDRESS}")
+    shown = page.get_by_role("region", name="Page", exact=True)
+    last = shown.get_by_role("link", name="#41", exact=True)
+    last.focus()
+    top = last.bounding_box()
+
+    app.post("/api/v1/memories/1", {"observation": "Takes 90s to start"}, method="PATCH")
+    expect(shown).to_contain_text("Takes 90s to start")
+    file = page_file(app)
+    written(app, "Takes 90s")
+    file.write_text(file.read_text() + "\nThe disk is in the cupboard.\n")
+    expect(shown).to_contain_text("The disk is in the cupboard.")
+    expect(last).to_be_focused()
+    assert last.bounding_box() == top
+
+    shown.get_by_role("button", name="Edit").click()
+    field = shown.get_by_role("textbox")
+    cursor = "element => element.value.slice(element.selectionStart)"
+    field.evaluate("element => element.setSelectionRange(...Array(2).fill(element.value.length))")
+    file.write_text(file.read_text().replace("The disk", "The spare disk"))
+    expect(field).to_have_value(re.compile("The spare disk"))
+    expect(field).to_be_focused()
+    assert field.evaluate(cursor) == ""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_unsaved_text_stays_when_the_page_is_saved_in_another_tab(
+    page: Page, app: App, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    remember(app, "Takes 60s to start", "Needs redis")
+    written(app, "redis")
+    page.goto(f"{app.url}{ADDRESS}")
+    shown = page.get_by_role("region", name="Page", exact=True)
+    shown.get_by_role("button", name="Edit").click()
+    field = shown.get_by_role("textbox")
+    typed = field.input_value().replace("60s", "90s")
+    field.fill(typed)
+    top = field.bounding_box()
+
+    other = page.context.new_page()
+    other.goto(f"{app.url}{ADDRESS}")
+    elsewhere = other.get_by_role("region", name="Page", exact=True)
+    elsewhere.get_by_role("button", name="Edit").click()
+    theirs = elsewhere.get_by_role("textbox")
+    expect(theirs).to_have_value(typed)  # the draft of this browser
+    theirs.fill(typed.replace("90s", "60s").replace("redis", "valkey"))
+    elsewhere.get_by_role("button", name="Save").click()
+    expect(other.get_by_text("Saved. 1 memory changed.")).to_be_visible()
+
+    expect(shown.get_by_text("This page was changed elsewhere.")).to_be_visible()
+    expect(shown.get_by_text("This page was changed elsewhere.")).to_be_in_viewport()
+    edges = "element => element.getBoundingClientRect()"
+    bar = page.locator("nav a[href='/memories']").evaluate(edges)
+    note = shown.get_by_role("button", name="Compare").evaluate(edges)
+    assert note["bottom"] <= (bar["top"] if width < 760 else 844)
+    assert (field.input_value(), field.bounding_box()) == (typed, top)
+    page.reload()
+    shown.get_by_role("button", name="Edit").click()
+    expect(field).to_have_value(typed)
+    shown.get_by_role("button", name="Compare").click()
+    clash = shown.get_by_role("alert", name="The page changed on disk")
+    expect(clash.get_by_role("heading", name="The page changed on disk")).to_be_focused()
+    expect(clash.get_by_label("On disk")).to_contain_text("valkey")
+    assert page.evaluate(OVER) <= 0
+    clash.get_by_role("button", name="Combine both").click()
+    shown.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved. 1 memory changed.")).to_be_visible()
+
+    texts = {n: app.get(f"/api/v1/memories/{n}")["observation"] for n in (1, 2)}
+    assert texts == {1: "Takes 90s to start", 2: "Needs valkey"}
+
+
 def test_a_page_review_leads_from_the_reviews_to_the_page(page: Page, app: App) -> None:
     remember(app, *(f"Fact {n} of the start" for n in range(14)))
     written(app, "Fact 13")

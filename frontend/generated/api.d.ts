@@ -4229,7 +4229,7 @@ export interface components {
         ChangeOut: {
             seq: number;
             /** @enum {unknown} */
-            entity: "alert" | "approval" | "cooldown" | "entity" | "escalation" | "event" | "halt" | "incident" | "login" | "marker" | "memory" | "notice" | "organizer_run" | "page_review" | "relationship" | "request" | "review" | "session" | "supervisor" | "token" | "trash";
+            entity: "alert" | "approval" | "cooldown" | "entity" | "escalation" | "event" | "halt" | "incident" | "login" | "marker" | "memory" | "notebook" | "notice" | "organizer_run" | "page_review" | "relationship" | "request" | "review" | "session" | "supervisor" | "token" | "trash";
             id: number;
             /** @enum {unknown} */
             op: "batch" | "created" | "deleted" | "updated";

@@ -60,6 +60,19 @@ def test_apply_names_a_file_without_front_matter(run, tmp_path: Path) -> None:  
     assert run("plan", str(tmp_path / "missing")).exit_code == 2
 
 
+def test_apply_says_that_an_unreadable_file_stops_it(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    file = tmp_path / FILE
+    file.parent.mkdir(parents=True)
+    file.write_text("---\ncategory: timing\n---\n\nTakes 60s to start\n")
+    (file.parent / "odd.md").write_bytes(b"\xff")
+
+    refused = run("apply", str(tmp_path))
+
+    reason = "it is not UTF-8 text; nothing is applied until this is corrected"
+    assert refused.exit_code == 1
+    assert f"odd.md: {reason}" in refused.output
+
+
 def test_a_file_that_vanishes_during_a_scan_is_left_out(run) -> None:  # type: ignore[no-untyped-def]
     linted = run("lint", "/proc/self/fd")  # lists the descriptor that lists it
 

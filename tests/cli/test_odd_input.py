@@ -45,6 +45,17 @@ def test_an_error_about_a_name_with_a_newline_is_one_line(run, words: tuple[str,
     assert any(word in lines[-1] for word in (r"no\n", r"a\nb")), lines
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("run", "--tier"), ("demo", "--port"), ("memory", "list", "--limit"), ("incidents", "show")],
+)
+def test_a_text_in_place_of_a_whole_number_is_named(run, words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+    refused = run(*words, "ten")
+
+    assert refused.exit_code == 2
+    assert refused.stderr.splitlines()[-1].endswith("'ten' is not a valid whole number.")
+
+
 @pytest.mark.parametrize("words", [(), ("notify",), ("memory",)])
 def test_a_group_without_a_command_prints_its_help(run, words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
     shown = run(*words)

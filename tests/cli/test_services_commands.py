@@ -37,6 +37,8 @@ def test_list_filters_services_by_group_and_tag(run, home: Path) -> None:  # typ
     ]
     assert [each["name"] for each in tagged] == ["films", "backup"]
     assert run("services", "list", "--group", "other").output == "No services match.\n"
+    (home / "services.yaml").write_text("services: {}")
+    assert run("services", "list").output == "services.yaml declares no services.\n"
 
 
 def test_status_lists_unknown_services_first_and_exits_with_3(run, home: Path) -> None:  # type: ignore[no-untyped-def]

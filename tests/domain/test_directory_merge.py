@@ -181,6 +181,9 @@ def test_a_rendered_file_parses_to_the_same_values(memory: Memory) -> None:
         ("---\ncategory: timing\nconfidence: 0.1\n---\nx", "confidence: must be a number"),
         ("---\ncategory: timing\ntags: disk\n---\nx", "tags: must be a list"),
         ("---\ncategory: timing\ncreated: soon\n---\nx", "created: must be a time"),
+        ("---\ncategory: timing\ncreated: 2026-13-40\n---\nx", "created: must be a time"),
+        ("---\ncategory: timing\ncategory: config\n---\nx", "category: is set twice"),
+        ("---\ncategory: timing\nmetadata: {a: 1, a: 2}\n---\nx", "a: is set twice"),
     ],
 )
 def test_an_invalid_file_is_reported_with_the_reason(text: str, message: str) -> None:

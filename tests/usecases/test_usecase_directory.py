@@ -179,6 +179,23 @@ async def test_conflict_reports_the_file_and_loses_nothing(db: Database, tmp_pat
     assert now.observation == "Takes 70s to start after restart"
 
 
+async def test_earlier_text_that_is_now_refused_does_not_stop_an_apply(
+    db: Database, tmp_path: Path
+) -> None:
+    await typed(db)
+    tree = tree_in(tmp_path)
+    await export_directory(db, tree)
+    [(path, base)] = tree.read_base().items()
+    twice = base.text.replace("category:", "category: timing\ncategory:")
+    tree.write_base({path: replace(base, text=twice)})
+    edit(tmp_path, path, "60s", "90s")
+
+    found = await apply(here(db), tree, prefer=Side.DIRECTORY)
+
+    assert found.refused == []
+    assert [each.observation[:9] for each in await held(db)] == ["Takes 90s"]
+
+
 async def test_removed_file_moves_its_memory_to_the_trash(db: Database, tmp_path: Path) -> None:
     await typed(db)
     tree = tree_in(tmp_path)

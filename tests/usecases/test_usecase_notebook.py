@@ -24,6 +24,7 @@ from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import history, memories
 from lamplighter.repository.notebook import reviews
 from lamplighter.repository.services import events
+from lamplighter.repository.store import changes
 from lamplighter.usecases.memory import curate, journal
 from lamplighter.usecases.memory.evidence import evidence_of
 from lamplighter.usecases.notebook import decide, edits
@@ -79,6 +80,23 @@ async def test_memory_is_a_line_of_its_page_and_the_index_links_the_page(
     assert "- [[services/jellyfin]] (1 memory)" in file(here, "MEMORY").read_text()
     assert (await evidence_of(here.db, memory.id, limit=1)).page == "services/jellyfin"
     await quiet(here)
+
+
+async def test_written_and_edited_pages_are_published_once_after_their_files(
+    here: NotebookContext,
+) -> None:
+    async def published() -> list[Any]:
+        found = await changes.list_after(here.db, 0)
+        return [each.row for each in found if each.entity == "notebook"]
+
+    await learn(here, "Takes 60s to start after a restart")
+    await sync(here)
+    assert await published() == [{"pages": 2}]
+    file(here).write_text(file(here).read_text() + "\nText without a memory.\n")
+    await sync(here)
+    await sync(here)
+
+    assert await published() == [{"pages": 2}, {"pages": 1}]
 
 
 async def test_edited_line_is_an_operator_edit_that_can_be_undone(

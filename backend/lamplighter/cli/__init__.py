@@ -10,7 +10,14 @@ from typing import Any, Final
 import click
 
 from lamplighter import __version__
-from lamplighter.cli.common import JSON, CliGroup, load_settings, print_lines, reporting_errors
+from lamplighter.cli.common import (
+    JSON,
+    CliGroup,
+    WholeNumber,
+    load_settings,
+    print_lines,
+    reporting_errors,
+)
 from lamplighter.domain.errors import EXIT_FAILED, Busy
 from lamplighter.domain.text import escape_terminal, is_utf8
 
@@ -155,7 +162,7 @@ def supervisor(keeper: int | None) -> None:
 
 @main.command()
 @click.option(
-    "--port", type=click.IntRange(1, 65_535), help="Port to use; default: 8080, or a free port."
+    "--port", type=WholeNumber(1, 65_535), help="Port to use; default: 8080, or a free port."
 )
 @click.option("--seconds", type=click.FloatRange(1), help="Stop after this many seconds.")
 @click.option("--keep", is_flag=True, help="Keep the temporary home afterwards.")

@@ -5,7 +5,15 @@ from typing import Any
 import click
 
 from lamplighter.cli import common
-from lamplighter.cli.common import JSON, ROW_ID, CliGroup, load_settings, print_answer, read
+from lamplighter.cli.common import (
+    JSON,
+    ROW_ID,
+    CliGroup,
+    WholeNumber,
+    load_settings,
+    print_answer,
+    read,
+)
 from lamplighter.domain.access.access import AGENT_SCOPE, MAX_DAYS
 
 
@@ -59,7 +67,7 @@ def token() -> None:
 )
 @click.option("--name", default="", help="A label for the token.")
 @click.option(
-    "--days", type=click.IntRange(1, MAX_DAYS), help="Expire after this many days; default: never."
+    "--days", type=WholeNumber(1, MAX_DAYS), help="Expire after this many days; default: never."
 )
 @JSON
 def create(

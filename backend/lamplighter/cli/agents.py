@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from lamplighter.cli.common import CliCommand, load_settings
+from lamplighter.cli.common import CliCommand, WholeNumber, load_settings
 
 
 @click.command(cls=CliCommand)
@@ -26,7 +26,7 @@ def mcp(agent: str, project: str, *, words: bool) -> None:
 
 
 @click.command("memory-service", cls=CliCommand)
-@click.option("--port", type=click.IntRange(1, 65_535), help="Override LAMPLIGHTER_MEMORY_PORT.")
+@click.option("--port", type=WholeNumber(1, 65_535), help="Override LAMPLIGHTER_MEMORY_PORT.")
 @click.option("--host", help="Override LAMPLIGHTER_HOST; other than loopback requires tokens.")
 @click.option("--strict", is_flag=True, help="Require every field, as AgentOps does.")
 def memory_service(port: int | None, host: str | None, *, strict: bool) -> None:

@@ -12,6 +12,7 @@ import click
 from lamplighter.cli.common import (
     JSON,
     CliCommand,
+    WholeNumber,
     count_noun,
     discard_output,
     exit_with_error,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 @click.argument("directory", required=False, type=click.Path(file_okay=False, path_type=Path))
 @click.option(
     "--keep",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     default=7,
     show_default=True,
     help="Number of backups of this home to keep; older ones are removed.",

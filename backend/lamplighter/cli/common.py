@@ -20,8 +20,14 @@ if TYPE_CHECKING:
     from lamplighter.config.settings import Settings
 
 
+class WholeNumber(click.IntRange):
+    """A whole number between two limits; Click calls it an integer range, also in errors."""
+
+    name = "whole number"
+
+
 JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-ROW_ID: Final = click.IntRange(1, 2**63 - 1)
+ROW_ID: Final = WholeNumber(1, 2**63 - 1)
 
 
 class CliCommand(click.Command):

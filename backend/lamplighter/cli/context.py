@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from lamplighter import clock
-from lamplighter.cli.common import JSON, CliCommand, print_answer, read
+from lamplighter.cli.common import JSON, CliCommand, WholeNumber, print_answer, read
 from lamplighter.domain.memory.memory import GENERAL, Source
 from lamplighter.domain.text import one_line, shorten
 
@@ -21,7 +21,7 @@ MINUTE_CHARS: Final = len("2026-01-01T12:00")
 @click.command(cls=CliCommand)
 @click.option("--services", help="Put the memories of these services first; comma-separated.")
 @click.option(
-    "--budget", type=click.IntRange(0, 1_000_000), help="Override LAMPLIGHTER_MEMORY_BUDGET."
+    "--budget", type=WholeNumber(0, 1_000_000), help="Override LAMPLIGHTER_MEMORY_BUDGET."
 )
 @click.option("--exclude", "--without", "without", help="Leave out these memories: 7,8.")
 @click.option("--as-of", help="Memories as of this time: 2026-01-01T12:00:00Z.")

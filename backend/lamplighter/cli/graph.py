@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from lamplighter.cli.common import JSON, CliCommand, OutcomeCommand, print_answer, read
+from lamplighter.cli.common import JSON, CliCommand, OutcomeCommand, WholeNumber, print_answer, read
 
 
 @click.command(cls=CliCommand)
 @click.argument("name")
-@click.option("--depth", type=click.IntRange(1, 5), default=1, show_default=True)
+@click.option("--depth", type=WholeNumber(1, 5), default=1, show_default=True)
 @click.option("--project", help="The project of the entity.")
 @JSON
 def graph(name: str, depth: int, project: str | None, *, as_json: bool) -> None:

@@ -17,6 +17,7 @@ from lamplighter.cli.common import (
     Moment,
     OneOf,
     Share,
+    WholeNumber,
     exit_with_error,
     load_settings,
     print_answer,
@@ -77,7 +78,7 @@ def memory() -> None:
 @click.option("--as-of", help="Memories as of this time: 2026-01-01T12:00:00Z.")
 @click.option("--sort", type=click.Choice(SORTS), default=SORTS[0], show_default=True)
 @click.option("--order", type=click.Choice(["asc", "desc"]))
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@click.option("--limit", type=WholeNumber(1, 10_000), default=50, show_default=True)
 @JSON
 def list_(*, as_json: bool, **request: Any) -> None:
     """List memories, highest confidence first."""
@@ -197,7 +198,7 @@ def restore(number: int, *, as_json: bool) -> None:
 
 @memory.command()
 @click.option("--q", default="", help="Only memories that contain this text.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@click.option("--limit", type=WholeNumber(1, 10_000), default=50, show_default=True)
 @JSON
 def trash(q: str, limit: int, *, as_json: bool) -> None:
     """List deleted memories."""
@@ -244,7 +245,7 @@ def history(number: int, *, as_json: bool) -> None:
 @NUMBER
 @click.option("--services", help="For a session about these services: a,b.")
 @click.option(
-    "--budget", type=click.IntRange(0, 1_000_000), help="Override LAMPLIGHTER_MEMORY_BUDGET."
+    "--budget", type=WholeNumber(0, 1_000_000), help="Override LAMPLIGHTER_MEMORY_BUDGET."
 )
 @JSON
 def why(number: int, *, services: str | None, budget: int | None, as_json: bool) -> None:

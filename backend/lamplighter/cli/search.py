@@ -6,7 +6,15 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, OneOf, OutcomeCommand, exit_with_error, print_json, read
+from lamplighter.cli.common import (
+    JSON,
+    OneOf,
+    OutcomeCommand,
+    WholeNumber,
+    exit_with_error,
+    print_json,
+    read,
+)
 from lamplighter.domain.memory.memory import GENERAL, Category, MemoryKind
 from lamplighter.domain.text import escape_terminal
 
@@ -24,7 +32,7 @@ DAY_CHARS: Final = len("2026-01-01")
 @click.option(
     "--layers", default=DEFAULT_LAYERS, show_default=True, help="Layers to search; also `event`."
 )
-@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
+@click.option("--limit", type=WholeNumber(1, 100), default=10, show_default=True)
 @click.option("--all", "inactive_too", is_flag=True, help="Include inactive memories.")
 @click.option("--why", is_flag=True, help="Explain each score.")
 @JSON

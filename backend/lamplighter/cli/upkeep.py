@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from lamplighter.cli import common
-from lamplighter.cli.common import JSON, ROW_ID, CliGroup, load_settings, print_answer
+from lamplighter.cli.common import JSON, ROW_ID, CliGroup, WholeNumber, load_settings, print_answer
 from lamplighter.domain.text import escape_terminal, shorten
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _report_lines(report: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
 
 
 @organize.command(name="runs")
-@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
+@click.option("--limit", type=WholeNumber(1, 200), default=20, show_default=True)
 @JSON
 def list_runs(limit: int, *, as_json: bool) -> None:
     """List the runs, newest first."""

@@ -80,6 +80,24 @@ class _Loader(yaml.SafeLoader):
             raise yaml.composer.ComposerError(None, None, "refers to another value", None)
         return super().compose_node(parent, index)
 
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        """Return the fields; PyYAML would keep the last one of two with the same name."""
+        names = [str(key.value) for key, _ in node.value]
+        for name in names:
+            if names.count(name) > 1:
+                raise Invalid(InvalidField(name, "is set twice"))
+        return super().construct_mapping(node, deep=deep)
+
+    def construct_moment(self, node: Any) -> Any:
+        """Return a time, or the text of an impossible one, which the field then refuses."""
+        try:
+            return self.construct_yaml_timestamp(node)
+        except ValueError:
+            return node.value
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_moment)
+
 
 def _load(front: str) -> dict[Any, Any]:
     if len(front) > MAX_FRONT_CHARS:

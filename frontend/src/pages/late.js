@@ -42,6 +42,7 @@ import { graph } from "./graph/store.js"
 import { notebookPage } from "./notebook/page.js"
 import { markdown } from "./notebook/markdown.js"
 import { notebook } from "./notebook/store.js"
+import { textValue } from "./notebook/text-value.js"
 import { organizerPage } from "./organizer/page.js"
 import { organizer } from "./organizer/store.js"
 import { preview } from "./preview/store.js"
@@ -81,6 +82,7 @@ export function latePages(dependencies) {
   Alpine.data("servicePage", () => servicePage(store))
   Alpine.data("graphPage", () => graphPage(store))
   Alpine.directive("markdown", markdown)
+  Alpine.directive("text-value", textValue)
   Alpine.data("verificationPart", () => verificationPart(store))
   dependencies.add("verification", verification({ api: dependencies.api }))
   Alpine.data("notebookPage", () => notebookPage(store))
@@ -265,7 +267,7 @@ function ofEditor({ add, api, confirm, toasts, journal, router, services }) {
 /** @param {any} dependencies */
 function ofNotebook({ add, api, feed, confirm, toasts, unsaved }) {
   const store = add("notebook", notebook({ api, confirm, toasts, drafts: unsaved }))
-  for (const entity of ["memory", "event", "page_review"]) feed.on(entity, () => store.follow())
+  for (const entity of ["memory", "event", "notebook", "page_review"]) feed.on(entity, () => store.follow())
   return { visit: store.visit.bind(store), exit: () => store.exit(), load: () => store.reload() }
 }
 

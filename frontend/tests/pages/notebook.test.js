@@ -8,6 +8,7 @@ import { confirm } from "../../src/shared/dialogs/confirm.js"
 import { drafts } from "../../src/shared/memory-form/drafts.js"
 import { toasts } from "../../src/shared/parts/toasts.js"
 import { Problem } from "../../src/shared/api.js"
+import { moved } from "../../src/pages/notebook/text-value.js"
 import { fakeApi, fakeTimers } from "../fakes.js"
 
 const TEXT = "# jellyfin\n\n- [timing] Takes 60s ^m1\n- [dependency] Needs redis ^m2\n"
@@ -112,6 +113,76 @@ test("a page changed on disk is shown next to the edit, and both can be merged",
   const asked = api.asked.filter(({ method }) => method === "PUT").at(-1)
   assert.equal(asked.version, "b")
   assert.match(asked.body.text, /90s[\s\S]*From another editor/)
+})
+
+const CHANGED = { ...PAGE, text: TEXT.replace("redis", "valkey"), digest: "b" }
+
+async function changedElsewhere(typed, changed = CHANGED) {
+  const pages = [PAGE, changed]
+  const all = await editing({ "/notebook/services/jellyfin": () => pages.shift() ?? changed })
+  if (typed) all.store.type(typed)
+  await all.store.read()
+  return all
+}
+
+test("an editor without unsaved text follows a change elsewhere", async () => {
+  const { store } = await changedElsewhere("")
+
+  assert.deepEqual([store.draft, store.base.digest, store.changedOnDisk], [CHANGED.text, "b", false])
+})
+
+test("unsaved text stays if the page changes elsewhere, and is compared on request", async () => {
+  const typed = TEXT.replace("60s", "90s")
+  const { store } = await changedElsewhere(typed)
+
+  assert.deepEqual([store.draft, store.base.digest, store.changedOnDisk], [typed, "a", true])
+  store.compare()
+  assert.equal(store.conflict.digest, "b")
+  store.combine()
+  assert.match(store.draft, /90s[\s\S]*valkey/)
+  assert.equal(store.changedOnDisk, false)
+})
+
+test("unsaved text that another tab saved is no change elsewhere", async () => {
+  const { store } = await changedElsewhere(CHANGED.text)
+
+  assert.deepEqual([store.base.digest, store.changedOnDisk, store.dirty], ["b", false, false])
+})
+
+test("a save in one tab keeps the unsaved draft of another", async () => {
+  const { store, open } = await editing({ "PUT /notebook/services/jellyfin": { edits: 1, for_review: {} } })
+  const other = open()
+  await other.visit(new URLSearchParams("page=services/jellyfin"))
+  other.show("edit")
+  store.type("saved here")
+  other.type("typed there")
+  await store.save()
+
+  const later = open()
+  await later.visit(new URLSearchParams("page=services/jellyfin"))
+  later.show("edit")
+
+  assert.equal(later.draft, "typed there")
+})
+
+test("unsaved notes stay on an index that is written again", async () => {
+  const index = (head, digest) => ({ ...PAGE, path: "MEMORY", text: `${head}\n\n## Notes\n\nAsk Ada\n`, digest })
+  const versions = [index("# Old", "a"), index("# New", "b")]
+  const { store: open } = setUp({ "/notebook/MEMORY": () => versions.shift() })
+  const store = open()
+  await store.visit(new URLSearchParams(""))
+  store.show("edit")
+  store.type("Ask Bob")
+  await store.read()
+
+  assert.deepEqual([store.draft, store.base.digest, store.changedOnDisk], ["Ask Bob", "b", false])
+  assert.match(store.edited, /^# New[\s\S]*Ask Bob/)
+})
+
+test("the cursor stays at its text when another text is loaded", () => {
+  assert.equal(moved(3, "one two", "one three"), 3)
+  assert.equal(moved(4, "one two", "zero one two"), 9)
+  assert.equal(moved(7, "one two", "other"), 5)
 })
 
 test("an unsaved draft survives leaving the page", async () => {

@@ -115,6 +115,7 @@ Entity = Literal[
     "incident",
     "review",
     "page_review",
+    "notebook",
     "approval",
     "halt",
     "alert",

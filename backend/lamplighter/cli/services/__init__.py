@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, CliCommand, count_noun, print_answer, read
+from lamplighter.cli.common import JSON, CliCommand, WholeNumber, count_noun, print_answer, read
 from lamplighter.config.readers import duration
 
 ROWS: Final = 20
@@ -38,7 +38,7 @@ def describe_silence(silence: Mapping[str, Any]) -> str:
 @click.option(
     "--resolution", type=click.Choice(["raw", "5m", "1d"]), help="Default: chosen by the time span."
 )
-@click.option("--limit", type=click.IntRange(1, 5_000), default=ROWS, show_default=True)
+@click.option("--limit", type=WholeNumber(1, 5_000), default=ROWS, show_default=True)
 @JSON
 def checks(*, as_json: bool, **options: Any) -> None:
     """Show the results of a service's scheduled checks, the newest last."""

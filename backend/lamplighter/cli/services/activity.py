@@ -10,6 +10,7 @@ from lamplighter.cli.common import (
     JSON,
     CliCommand,
     OutcomeCommand,
+    WholeNumber,
     exit_with_error,
     load_settings,
     print_answer,
@@ -25,7 +26,7 @@ from lamplighter.domain.sessions.session import SessionPlan, Status, Trigger
 from lamplighter.domain.text import shorten
 
 SERVICE = click.option("--service", help="Only this service.")
-LIMIT = click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
+LIMIT = click.option("--limit", type=WholeNumber(1, 200), default=20, show_default=True)
 SPAN = click.option("--since", "seconds", callback=parse_span, help="How far back, such as 2h.")
 LINE_CHARS = 160
 
@@ -33,7 +34,7 @@ LINE_CHARS = 160
 @click.command(cls=OutcomeCommand)
 @click.option(
     "--tier",
-    type=click.IntRange(1, 3),
+    type=WholeNumber(1, 3),
     default=1,
     show_default=True,
     help="1: observe, 2: investigate, 3: remediate.",
@@ -85,7 +86,7 @@ def run(
 @click.command(cls=CliCommand)
 @SERVICE
 @click.option("--status", type=click.Choice([each.value for each in Status]))
-@click.option("--tier", type=click.IntRange(1, 3))
+@click.option("--tier", type=WholeNumber(1, 3))
 @SPAN
 @LIMIT
 @JSON

@@ -5,7 +5,15 @@ from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import JSON, CliGroup, load_settings, print_answer, print_lines, read
+from lamplighter.cli.common import (
+    JSON,
+    CliGroup,
+    WholeNumber,
+    load_settings,
+    print_answer,
+    print_lines,
+    read,
+)
 from lamplighter.cli.services import describe_problem, describe_silence, parse_span
 from lamplighter.domain.limits import UPTIME_DAYS
 from lamplighter.domain.text import shorten
@@ -31,7 +39,8 @@ def list_(group: str | None, tag: str | None, *, as_json: bool) -> None:
     items, problems = found["items"], found["problems"]
     print_lines(*map(describe_problem, problems), err=True)
     width = max((len(each["name"]) for each in items), default=0)
-    nothing = [] if items or problems else ["No services match."]
+    empty = "No services match." if group or tag else "services.yaml declares no services."
+    nothing = [] if items or problems else [empty]
     print_answer(items, [_line(each, width) for each in items] or nothing, as_json=as_json)
 
 
@@ -85,7 +94,7 @@ def push_key(check: str, *, as_json: bool) -> None:
 
 @services.command()
 @click.argument("check", metavar="SERVICE[/CHECK]")
-@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True)
+@click.option("--limit", type=WholeNumber(1, 100), default=20, show_default=True)
 @JSON
 def signals(check: str, limit: int, *, as_json: bool) -> None:
     """List the last signals of a push check with what the job sent, the newest first."""

@@ -13,6 +13,7 @@ from lamplighter.cli.common import (
     CliCommand,
     CliGroup,
     OutcomeCommand,
+    WholeNumber,
     exit_with_error,
     load_settings,
     print_answer,
@@ -31,7 +32,7 @@ STATES: Final = ("failing", "warning", "unknown", "ok")
 @click.group(invoke_without_command=True, cls=CliGroup)
 @click.option("--all", "whole", is_flag=True, help="Include resolved incidents.")
 @click.option("--service", help="Only incidents of this service.")
-@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
+@click.option("--limit", type=WholeNumber(1, 200), default=20, show_default=True)
 @JSON
 @click.pass_context
 def incidents(

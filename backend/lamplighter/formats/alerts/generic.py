@@ -32,7 +32,7 @@ def parse(payload: Mapping[str, Any]) -> list[Alert]:
     }
     title = words.first_text(payload, *TITLES) or words.first_text(inner, *TITLES)
     if not title:
-        raise Invalid(InvalidField("title", "is missing, and every other text is missing too"))
+        raise Invalid(InvalidField("title", f"is missing; send one of {', '.join(TITLES)}"))
     state = words.first_text(payload, *STATES).lower()
     service = words.first_text(payload, *SERVICES) or words.first_text(inner, *SERVICES)
     incident = words.first_text(payload, *INCIDENTS)

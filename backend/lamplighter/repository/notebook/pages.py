@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import Memory, Trust
 from lamplighter.domain.notebook import INDEX
 from lamplighter.repository.memory.listing import lasts
@@ -27,6 +28,7 @@ from lamplighter.repository.store.tables import (
     reader,
 )
 
+ENTITY: Final = "notebook"
 EARLIER: Final = 20
 """The number of earlier versions of a page that are recognized when restored."""
 
@@ -179,6 +181,14 @@ async def mark_pending(db: Database, paths: Collection[str]) -> None:
     )
     known = {row["path"] for row in await db.fetch_all(update)}
     await save(db, (StoredPage(path=each, pending=True) for each in paths if each not in known))
+
+
+async def publish(db: Database, count: int, *, now: datetime) -> None:
+    """Publish the number of pages whose files changed, without their names, which are private.
+
+    Call it within `writing`, after the files were written: readers load them again.
+    """
+    await changes.append(db, ENTITY, 0, ChangeOp.UPDATED, now=now, row={"pages": count})
 
 
 async def place(db: Database, places: Mapping[int, str | None]) -> None:

@@ -156,15 +156,18 @@ async def _run(
     now = here.now()
     existing = {each.id: values_of(each) for each in await exported_memories(here.db)}
     files, refused = _parsed(scan.files)
-    refused += [FileConflict(path, reason) for path, reason in scan.problems.items()]
+    refused += [
+        FileConflict(path, f"{reason}; nothing is applied until this is corrected")
+        for path, reason in scan.problems.items()
+    ]
     bad = {each.path for each in refused}
-    base_files = {
-        path: BaseFile(
-            each.memory_id,
-            files[path] if scan.files.get(path) == each.text else parse(each.text),
-        )
+    same = {path for path, each in base.items() if scan.files.get(path) == each.text} - bad
+    texts = {path: each.text for path, each in base.items() if path not in bad | same}
+    earlier = {**_parsed(texts)[0], **{path: files[path] for path in same}}
+    base_files = {  # of an earlier text that is refused now, its memory is the base
+        path: BaseFile(each.memory_id, values)
         for path, each in base.items()
-        if path not in bad
+        if path not in bad and (values := earlier.get(path) or existing.get(each.memory_id))
     }
     merge = DirectoryMerge()
     if not scan.problems:

@@ -27,6 +27,7 @@ class NotebookContext(Context):
 class SyncResult:
     """The result of one run: the acts it recorded, pages written and removed, and pages for review.
 
+    `read` are the pages whose files were changed by a person.
     `needs_review` are all pages of the open review: those from this or an earlier run, and those
     with an unknown tag. `ignored` are files that cannot be read as pages, with the reason.
     `unfinished` means that an editor saved a moment ago: nothing was read or written.
@@ -34,6 +35,7 @@ class SyncResult:
 
     act: int | None = None
     edits: int = 0
+    read: list[str] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     for_review: dict[str, tuple[str, ...]] = field(default_factory=dict)

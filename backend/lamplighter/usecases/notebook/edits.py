@@ -98,6 +98,7 @@ async def read_edits(
     found = await _store(here, changed, accepted, result)
     result.edits = len(found.edits)
     result.for_review = {**held, **found.for_review}
+    result.read = sorted(changed.files.keys() - result.for_review.keys())
     result.needs_review = needs = {**waiting, **result.for_review, **_unknown(found)}
     if needs or open_before is not None:
         await _review(here, needs, result)

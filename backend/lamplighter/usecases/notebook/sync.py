@@ -57,6 +57,9 @@ async def sync_locked(
     while await follow(here.db):
         pass
     await write_pages(here, result)
+    if current := {*result.read, *result.written, *result.removed}:
+        async with writing(here.db):
+            await pages.publish(here.db, len(current), now=here.now())
     if here.history is not None and (result.edits or result.written or result.removed):
         await _commit(here.history)
     return result

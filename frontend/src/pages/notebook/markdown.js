@@ -130,7 +130,23 @@ function piece([, escaped, code, strong, em, page, label, linkText, url, memory]
 /** Render the Markdown of an expression. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
 export function markdown(el, { expression }, { evaluateLater, effect }) {
   const evaluate = evaluateLater(expression)
-  effect(() => evaluate((/** @type {string} */ text) => el.replaceChildren(...blocks(text ?? "").map(made))))
+  effect(() => evaluate((/** @type {string} */ text) => patch(el, blocks(text ?? "").map(made))))
+}
+
+/**
+ * Replace only the nodes that differ: what is read or focused around them stays in its place.
+ * @param {Element} el @param {ChildNode[]} nodes
+ */
+function patch(el, nodes) {
+  const old = [...el.childNodes]
+  let [start, end, newEnd] = [0, old.length, nodes.length]
+  while (start < Math.min(end, newEnd) && old[start].isEqualNode(nodes[start])) start++
+  while (Math.min(end, newEnd) > start && old[end - 1].isEqualNode(nodes[newEnd - 1])) (end--, newEnd--)
+  const [left, made] = [old[start], nodes[start]]
+  const isOneList = end - start === 1 && newEnd - start === 1 && left.nodeName === "UL" && made.nodeName === "UL"
+  if (isOneList) return patch(/** @type {Element} */ (left), [...made.childNodes])
+  for (const node of old.slice(start, end)) node.remove()
+  for (const node of nodes.slice(start, newEnd)) el.insertBefore(node, old[end] ?? null)
 }
 
 /** @param {Node} node @returns {HTMLElement} */

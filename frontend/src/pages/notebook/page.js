@@ -1,4 +1,4 @@
-import { focusAfter } from "../../shared/browser/focus.js"
+import { focusAfter, focusOn } from "../../shared/browser/focus.js"
 import { timeAgo } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 import { differs } from "./lines.js"
@@ -91,6 +91,10 @@ export function notebookPage(store) {
     same: () => !differs(notebook.changes),
     fileSide: () => notebook.changes.filter((/** @type {{kind: string}} */ { kind }) => kind !== "gone"),
     storedSide: () => notebook.changes.filter((/** @type {{kind: string}} */ { kind }) => kind !== "new"),
-    note: () => (notebook.changedOnDisk ? t("notebook.changed_since") : notebook.draftNote),
+    outdated: () => notebook.changedOnDisk && notebook.conflict === null,
+    compare() {
+      notebook.compare()
+      focusOn(".notebook-review h3")
+    },
   }
 }

@@ -99,10 +99,33 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
       try {
         const page = await api.get(addressOf(this.path))
         if (this.phase === "loading") await listPromise // the list holds the reason that the page needs a review
-        if (requestId === lastRequestId) Object.assign(this, { page, pageProblem: "" })
+        if (requestId !== lastRequestId) return
+        Object.assign(this, { page, pageProblem: "" })
+        this.followPage()
       } catch (problem) {
-        if (requestId === lastRequestId) this.pageProblem = /** @type {Error} */ (problem).message
+        if (requestId !== lastRequestId) return
+        const { status, message } = /** @type {import("../../shared/api.js").Problem} */ (problem)
+        this.pageProblem = message
+        if (status === 404 && this.base === null) this.page = null
       }
+    },
+
+    /** The editor follows a page that was saved elsewhere; unsaved text of one's own stays. */
+    followPage() {
+      const { page, base, busy } = this
+      if (!page || !base || busy || page.digest === base.digest) return
+      const version = { text: page.text, digest: page.digest }
+      const now = this.typeable(page.text)
+      if (this.conflict) this.conflict = version
+      else if (!this.dirty || this.draft === now) this.restart(version)
+      else if (this.typeable(base.text) === now) this.base = version
+      if (this.dirty) this.type(this.draft) // the draft of another tab replaced or dropped it
+    },
+
+    /** Edit another version of the page, in which nothing was typed yet. @param {Version} version */
+    restart(version) {
+      this.drop()
+      Object.assign(this, { base: version, draft: this.typeable(version.text) })
     },
 
     /** Begin a page, or open the existing one. @param {string} section @param {string} name */
@@ -136,9 +159,24 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
       return this.isIndex && this.base ? joined(split(this.base.text).head, this.draft) : this.draft
     },
 
+    /** The part of a text that can be edited. @param {string} text */
+    typeable(text) {
+      return this.isIndex ? split(text).notes : text
+    },
+
+    /** Whether there is unsaved text. */
+    get dirty() {
+      return this.base !== null && this.draft !== this.typeable(this.base.text)
+    },
+
     /** Whether the file changed during the edit. */
     get changedOnDisk() {
-      return this.base !== null && this.page !== null && this.page.digest !== this.base.digest
+      return this.dirty && !this.busy && this.page !== null && this.page.digest !== this.base?.digest
+    },
+
+    /** Show the unsaved text next to the version on disk. */
+    compare() {
+      if (this.page) this.conflict = { text: this.page.text, digest: this.page.digest }
     },
 
     /** @param {"read" | "edit" | "changes"} view */
@@ -152,9 +190,10 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
       const { text, digest } = this.page
       const savedDraft = drafts.of(`${this.path}|`)
       this.base = savedDraft?.base ?? { text, digest }
-      this.draft = savedDraft?.draft ?? (this.isIndex ? split(text).notes : text)
+      this.draft = savedDraft?.draft ?? this.typeable(text)
       this.draftNote = savedDraft ? t("notebook.draft", { at: momentOf(savedDraft.at) }) : ""
       this.conflict = null
+      this.followPage()
     },
 
     /** @param {string} text */
@@ -168,8 +207,10 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
       this.view = "read"
     },
 
+    /** A draft of another tab stays in the browser. */
     drop() {
-      drafts.drop(`${this.path}|`, 0)
+      const key = `${this.path}|`
+      if (drafts.of(key)?.draft === this.draft) drafts.drop(key, 0)
       Object.assign(this, { base: null, conflict: null, draft: "", draftNote: "" })
     },
 
@@ -199,7 +240,7 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
     async refuse({ status, message, current }) {
       if (status !== 412 || !current) return toasts.show(t("notebook.not_saved", { why: message }), { bad: true })
       const diskVersion = { text: current.text, digest: current.digest }
-      const isSameNotes = this.isIndex && this.base && split(diskVersion.text).notes === split(this.base.text).notes
+      const isSameNotes = this.isIndex && this.base && this.typeable(diskVersion.text) === this.typeable(this.base.text)
       if (!isSameNotes) {
         this.conflict = diskVersion
         return
@@ -211,10 +252,9 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
 
     /** Both versions of a conflict, line by line. */
     get sides() {
-      const { conflict, isIndex } = this
+      const { conflict } = this
       if (!conflict) return { disk: [], mine: [] }
-      const disk = isIndex ? split(conflict.text).notes : conflict.text
-      const parts = lineDiff(disk, this.draft)
+      const parts = lineDiff(this.typeable(conflict.text), this.draft)
       return { disk: parts.filter(({ kind }) => kind !== "new"), mine: parts.filter(({ kind }) => kind !== "gone") }
     },
 
@@ -225,12 +265,11 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
     },
 
     combine() {
-      const { conflict, base, isIndex } = this
+      const { conflict, base } = this
       if (!conflict || !base) return
-      const textPart = (/** @type {string} */ text) => (isIndex ? split(text).notes : text)
       this.base = conflict
       this.conflict = null
-      this.type(combined(textPart(base.text), this.draft, textPart(conflict.text)))
+      this.type(combined(this.typeable(base.text), this.draft, this.typeable(conflict.text)))
       this.draftNote = t("notebook.combined")
     },
 

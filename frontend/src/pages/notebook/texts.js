@@ -23,7 +23,6 @@ export const notebook = {
   discard_verb: "Discard file",
   draft: "Your unsaved draft from {at} is here.",
   combined: "Both versions are in the editor. Check the text, then save.",
-  changed_since: "This page changed on disk while you edit. Saving shows both versions.",
   unread: "Edits of the file that were not read yet.",
   last_write: "Changes of the last write, {when}.",
   memory: "memory {id}",

@@ -145,12 +145,16 @@ async def settled(db: Database) -> tuple[int, int]:
     return whole(db)
 
 
-@types.coroutine
-def cancelled_at(work: Awaitable[None], at: int) -> Generator[Any, None, bool]:
+async def cancelled_at(work: Awaitable[None], at: int) -> bool:
     """Run some work and cancel it exactly at its `at`-th wait.
 
     Returns False if there are fewer waits.
     """
+    return await _cancelled_at(work, at)
+
+
+@types.coroutine
+def _cancelled_at(work: Awaitable[None], at: int) -> Generator[Any, None, bool]:
     steps, waits = work.__await__(), 0
     go_on: Callable[[], Any] = partial(next, steps)
     while True:
@@ -196,7 +200,7 @@ async def test_cancellation_at_any_await_leaves_transactions_complete_or_rolled_
     finished = False
     while not finished:
         at += 1
-        task = asyncio.create_task(cancelled_at(work(counting), at))  # type: ignore[arg-type]
+        task = asyncio.create_task(cancelled_at(work(counting), at))
         with suppress(asyncio.CancelledError):
             finished = not await task
         assert await settled(counting) == (1, READERS), f"cancelled at await {at}"

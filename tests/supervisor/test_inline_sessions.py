@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from gates import opened
 
+from lamplighter.config.settings import read_settings
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.services.check import HttpCheck, TcpCheck
 from lamplighter.domain.services.service import Service
@@ -15,9 +16,11 @@ from lamplighter.engines import Command
 from lamplighter.engines.probe.facts import CheckOutcome
 from lamplighter.engines.probe.request import pack
 from lamplighter.repository import Database
+from lamplighter.serve.supervisor import build_supervisor
 from lamplighter.supervisor.actions.checking import check_at_once
 from lamplighter.supervisor.checks.process import CheckProcesses
 from lamplighter.supervisor.run import inline
+from living import give_database
 
 WEB = Service(name="web", checks=(TcpCheck(name="tcp", host="127.0.0.1", port=1, retries=1),))
 
@@ -88,7 +91,7 @@ async def test_repeated_check_detects_flapping() -> None:
         again = await processes.run_now(check, look_again=True)
     assert (again.ok, again.flapped, again.failed, again.attempts) == (True, True, 1, 3)
     assert again.statuses == (200, 200)
-    await processes.close()
+    await processes.aclose()
 
 
 async def test_check_at_once_runs_in_a_replaceable_check_process(db: Database) -> None:
@@ -103,7 +106,21 @@ async def test_check_at_once_runs_in_a_replaceable_check_process(db: Database) -
     processes._current.kill()
     [found] = await check_at_once(processes, by, WEB)
     assert not found.ok, "another process runs it"
-    await processes.close()
+    await processes.aclose()
+
+
+async def test_the_check_process_ends_with_its_supervisor(tmp_path: Path) -> None:
+    give_database(tmp_path)
+    settings = read_settings({"LAMPLIGHTER_HOME": str(tmp_path)})
+
+    async with build_supervisor(settings) as here:
+        processes = here.supervisor.context.checks
+        assert processes is not None
+        await processes.run_now(WEB.checks[0], retry=False)
+        assert processes._current is not None
+        process = processes._current.process
+
+    assert process.returncode is not None
 
 
 async def test_check_at_once_raises_if_checks_cannot_run(db: Database) -> None:

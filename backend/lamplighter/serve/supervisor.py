@@ -3,7 +3,7 @@
 import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -274,10 +274,11 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         home.database(settings) as db,
         create_listener(settings.database_url, directory) as listener,
         SessionServer() as server,
+        aclosing(CheckProcesses()) as checks,
     ):
         here = home.context(settings, db)
         engines = {engine.name: engine for engine in home.engines(settings)}
-        context = build_session_context(settings, here, active, server, services, engines)
+        context = build_session_context(settings, here, active, server, services, engines, checks)
         outlets = build_outlets(settings, db)
         scheduler, evaluation = build_scheduler(settings, context)
         sender = Sender(
@@ -368,6 +369,7 @@ def build_session_context(
     server: SessionServer,
     services: ServicesFile,
     engines: Mapping[str, Engine],
+    checks: CheckProcesses,
 ) -> SessionContext:
     """Return the context in which the supervisor runs sessions."""
     return SessionContext(
@@ -384,7 +386,7 @@ def build_session_context(
         current=services.load,
         readable=readable(settings),
         notebook=notebook_context(settings, here, services),
-        checks=CheckProcesses(),
+        checks=checks,
     )
 
 

@@ -144,7 +144,7 @@ class CheckProcesses:
             statuses=(report.status,) if report.ok and report.status else (),
         )
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """End every process."""
         for task in self._retiring:
             task.cancel()

@@ -277,7 +277,7 @@ class CheckScheduler:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.processes.close()
+        await self.processes.aclose()
 
 
 def _first(error: BaseException) -> BaseException:

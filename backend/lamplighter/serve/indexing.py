@@ -11,6 +11,7 @@ from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
 from lamplighter.repository.search import index
 from lamplighter.repository.store.driver import Error
+from lamplighter.repository.upkeep.batches import writing_in_background
 from lamplighter.serve import home
 from lamplighter.usecases.graph.follow import follow
 
@@ -40,7 +41,7 @@ async def index_batch(db: Database) -> float:
     if db.bringing:
         return PAUSE_SECONDS
     try:
-        taken = await index.catch_up(db, seconds=SLICE_SECONDS)
+        taken = await index.catch_up(db, seconds=SLICE_SECONDS, write=writing_in_background)
     except (Error, TimeoutError) as error:
         logger.warning("Pending changes cannot be indexed now: %s", error)
         return RETRY_SECONDS

@@ -5,7 +5,7 @@ A late query is cancelled, in the database too.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -441,7 +441,11 @@ async def count_pending(db: Database, layers: Sequence[SearchLayer], *, most: in
 
 
 async def catch_up(
-    db: Database, layers: Sequence[SearchLayer] = tuple(SearchLayer), *, seconds: float
+    db: Database,
+    layers: Sequence[SearchLayer] = tuple(SearchLayer),
+    *,
+    seconds: float,
+    write: Callable[[Database], AbstractAsyncContextManager[None]] = writing,
 ) -> int:
     """Index waiting rows in short writes until a time limit; return the number of rows.
 
@@ -452,7 +456,7 @@ async def catch_up(
         while deadline.left and await has_pending(db, layers):
             from lamplighter.repository.search.pending import index_pending  # late: rarely needed
 
-            async with writing(db):
+            async with write(db):
                 count += await index_pending(db, layers)
     return count
 

@@ -212,6 +212,8 @@ class Database(EncodeDatabase):
         self.counts: object = None
         # number of imports running in this process; see serve/indexing
         self.bringing = 0
+        # taken by each write in the background; see repository/batches
+        self.background = asyncio.Lock()
         # indexing that a search started and no longer waits for; see repository/taking_in
         self.taking_in: asyncio.Task[int] | None = None
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Final
 
 from lamplighter.repository.store.database import Database, writing
@@ -50,6 +51,23 @@ async def in_batches(
             prepare(ids[at : at + size])
             await _rest(db, REST_SECONDS - (time.perf_counter() - began - worked))
     return done
+
+
+@asynccontextmanager
+async def writing_in_background(db: Database) -> AsyncIterator[None]:
+    """Write what nobody waits for, and rest as long as it took; within a transaction, join it.
+
+    The writes of several tasks could follow each other without a pause. Another process, which
+    cannot queue for a SQLite file, would then find no moment to write.
+    """
+    if db.in_transaction:
+        yield
+        return
+    async with db.background:
+        async with writing(db):
+            began = time.perf_counter()
+            yield
+        await _rest(db, time.perf_counter() - began)
 
 
 async def _rest(db: Database, seconds: float) -> None:

@@ -31,7 +31,7 @@ from lamplighter.domain.memory.memory import GLOBAL, OPERATIONS, PROJECT, Memory
 from lamplighter.domain.memory.review import Resolution, Review, ReviewKind, ReviewState
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.text import content_hash
-from lamplighter.repository import Database, reading, writing
+from lamplighter.repository import Database, reading
 from lamplighter.repository.access.journal import UNDO
 from lamplighter.repository.graph import evidence, position
 from lamplighter.repository.graph.cache import GraphCache
@@ -42,6 +42,7 @@ from lamplighter.repository.memory import history, memories, reviews
 from lamplighter.repository.memory.trash import TRASH
 from lamplighter.repository.services import events, incidents
 from lamplighter.repository.store import changes
+from lamplighter.repository.upkeep.batches import writing_in_background
 
 CHANGES_AT_ONCE: Final = 100
 MEMORIES_AT_ONCE: Final = 25
@@ -58,7 +59,7 @@ async def follow(db: Database, services: Services | None, *, now: datetime) -> b
         idle = cursor.memory_id is None and cursor.seq == await changes.last_seq(db)
         if idle and declared in (None, cursor.services):
             return False
-    async with writing(db):
+    async with writing_in_background(db):
         cursor = await position.get(db)
         if services is not None and declared not in (None, cursor.services):
             await _follow_services(db, services, now=now)

@@ -6,13 +6,14 @@ from typing import Final
 
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.domain.notebook.place import belongs, place_of
-from lamplighter.repository import Database, writing
+from lamplighter.repository import Database
 from lamplighter.repository.graph.position import memory_ids_after
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.trash import TRASH
 from lamplighter.repository.notebook import lines, pages
 from lamplighter.repository.notebook.pages import NotebookPosition
 from lamplighter.repository.store import changes
+from lamplighter.repository.upkeep.batches import writing_in_background
 
 CHANGES_AT_ONCE: Final = 500
 MEMORIES_AT_ONCE: Final = 500
@@ -24,7 +25,7 @@ async def follow(db: Database) -> bool:
     at = await pages.position(db)
     if at.is_last:
         return False
-    async with writing(db):
+    async with writing_in_background(db):
         return await take_step(db, at)
 
 

@@ -22,6 +22,7 @@ from lamplighter.repository.notebook import pages, texts
 from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.repository.services import events
 from lamplighter.repository.store.driver import Error
+from lamplighter.repository.upkeep.batches import writing_in_background
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
 from lamplighter.usecases.notebook.edits import SOURCE, read_edits
 from lamplighter.usecases.notebook.following import follow
@@ -117,7 +118,7 @@ async def _write_some(
     """Write some pages; the same transaction marks the index as pending."""
     done = await _write_files(here, some, result) if some else []
     gone = [page.path for page, text in done if text is None]
-    async with writing(here.db):
+    async with writing_in_background(here.db):
         await pages.save(here.db, [page for page, _ in done if page.text])
         await pages.forget(here.db, gone)
         planned = await plan_index(here, index) if index is not None else None

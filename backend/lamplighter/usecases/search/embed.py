@@ -15,6 +15,7 @@ from lamplighter.repository.search import embeddings
 from lamplighter.repository.search.embeddings import UnembeddedMemory
 from lamplighter.repository.store import changes
 from lamplighter.repository.store.driver import Error
+from lamplighter.repository.upkeep.batches import writing_in_background
 
 logger = logging.getLogger(__name__)
 
@@ -124,5 +125,5 @@ class Embedder:
             (each, binary_code(vector), pack_vector(vector * length_weight(text)))
             for each, text, vector in zip(batch, texts, vectors, strict=True)
         ]
-        async with writing(self.db):
+        async with writing_in_background(self.db):
             self.done += await embeddings.put(self.db, self.embedding.name, rows, now=self.now())

@@ -78,7 +78,8 @@ def test_output_of_a_killed_leader_is_ingested_when_its_home_is_back(
             f"The supervisor stopped while the session ran. Its output is on {running['host']},"
             " not ingested yet."
         )
-        assert f"Session 1: interrupted. {interrupted['reason']}" in (home.path / "log").read_text()
+        logged = f"Session 1: interrupted. {interrupted['reason']}"
+        home.until(lambda: logged in (home.path / "log").read_text())  # after the commit
         assert rows(home, MARKERS)[0][0] < printed(other), "or nothing was left to ingest"
 
         other.env["LAMPLIGHTER_ENGINE"] = "probe"

@@ -155,6 +155,20 @@ async def test_new_line_becomes_a_memory_of_its_page(
     await quiet(here)
 
 
+async def test_a_save_by_a_person_does_not_wait_for_writes_in_the_background(
+    here: NotebookContext,
+) -> None:
+    await learn(here, "Takes 60s to start")
+    await sync(here)
+    await learn(here, "Needs redis")
+    text = file(here).read_text().replace("60s", "90s")
+
+    async with here.db.background, asyncio.timeout(30):
+        await decide.write_page(here, "services/jellyfin", text, expected=None)
+
+    assert "90s" in file(here).read_text()
+
+
 async def test_unknown_tag_remains_in_the_page_and_opens_a_review(here: NotebookContext) -> None:
     await learn(here, "Takes 60s to start after a restart")
     await sync(here)

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 
 from lamplighter.repository.store.database import Database, writing
@@ -21,6 +21,7 @@ less than 18 ms is certain to retry within this pause of 10 ms.
 
 Work = Callable[[Sequence[int]], Awaitable[list[int]]]
 Prepare = Callable[[Sequence[int]], object]
+Write = Callable[[Database], AbstractAsyncContextManager[None]]
 
 
 async def in_batches(

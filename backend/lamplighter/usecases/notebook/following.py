@@ -6,26 +6,26 @@ from typing import Final
 
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.domain.notebook.place import belongs, place_of
-from lamplighter.repository import Database
+from lamplighter.repository import Database, writing
 from lamplighter.repository.graph.position import memory_ids_after
 from lamplighter.repository.memory import memories
 from lamplighter.repository.memory.trash import TRASH
 from lamplighter.repository.notebook import lines, pages
 from lamplighter.repository.notebook.pages import NotebookPosition
 from lamplighter.repository.store import changes
-from lamplighter.repository.upkeep.batches import writing_in_background
+from lamplighter.repository.upkeep.batches import Write
 
 CHANGES_AT_ONCE: Final = 500
 MEMORIES_AT_ONCE: Final = 500
 _ENTITIES: Final = (memories.ENTITY, TRASH)
 
 
-async def follow(db: Database) -> bool:
+async def follow(db: Database, write: Write = writing) -> bool:
     """Take one step, and return whether there may be more to do."""
     at = await pages.position(db)
     if at.is_last:
         return False
-    async with writing_in_background(db):
+    async with write(db):
         return await take_step(db, at)
 
 

@@ -22,7 +22,7 @@ from lamplighter.repository.notebook import pages, texts
 from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.repository.services import events
 from lamplighter.repository.store.driver import Error
-from lamplighter.repository.upkeep.batches import writing_in_background
+from lamplighter.repository.upkeep.batches import Write, writing_in_background
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
 from lamplighter.usecases.notebook.edits import SOURCE, read_edits
 from lamplighter.usecases.notebook.following import follow
@@ -40,7 +40,9 @@ async def sync(
     if the directory cannot be used, and Busy if another process has locked it.
     """
     async with locked(here):
-        return await sync_locked(here, by_person=by_person, quiet=quiet)
+        return await sync_locked(
+            here, by_person=by_person, quiet=quiet, write=writing_in_background
+        )
 
 
 async def sync_locked(
@@ -49,15 +51,19 @@ async def sync_locked(
     accepted: Collection[str] = (),
     by_person: Collection[str] = (),
     quiet: float = 0.0,
+    write: Write = writing,
 ) -> SyncResult:
-    """Synchronize within `locked`; the files of `accepted` pages are read as they are."""
+    """Synchronize within `locked`; the files of `accepted` pages are read as they are.
+
+    By default, a person waits for it.
+    """
     result = await read_edits(here, accepted=accepted, by_person=by_person, quiet=quiet)
     if result.unfinished:
         return result
     result.ignored = dict(here.tree.skipped)
-    while await follow(here.db):
+    while await follow(here.db, write):
         pass
-    await write_pages(here, result)
+    await write_pages(here, result, write)
     if current := {*result.read, *result.written, *result.removed}:
         async with writing(here.db):
             await pages.publish(here.db, len(current), now=here.now())
@@ -95,7 +101,7 @@ _TAGS: Final = {
 }
 
 
-async def write_pages(here: NotebookContext, result: SyncResult) -> None:
+async def write_pages(here: NotebookContext, result: SyncResult, write: Write) -> None:
     """Write the pending pages from the current memories, and the index after the last of them."""
     after, more = "", True
     while more:
@@ -106,7 +112,7 @@ async def write_pages(here: NotebookContext, result: SyncResult) -> None:
         some = [page for path, page in found.items() if path not in result.for_review]
         is_next = not more and INDEX not in result.for_review
         if some or (is_next and index.pending):
-            await _write_some(here, some, result, index if is_next else None)
+            await _write_some(here, some, result, index if is_next else None, write)
 
 
 async def _write_some(
@@ -114,11 +120,12 @@ async def _write_some(
     some: Sequence[StoredPage],
     result: SyncResult,
     index: StoredPage | None,
+    write: Write,
 ) -> None:
     """Write some pages; the same transaction marks the index as pending."""
     done = await _write_files(here, some, result) if some else []
     gone = [page.path for page, text in done if text is None]
-    async with writing_in_background(here.db):
+    async with write(here.db):
         await pages.save(here.db, [page for page, _ in done if page.text])
         await pages.forget(here.db, gone)
         planned = await plan_index(here, index) if index is not None else None

@@ -34,6 +34,16 @@ def test_a_page_is_written_and_read_and_a_stale_write_is_refused(
     assert "services/jellyfin" in client.get("/api/v1/notebook/MEMORY").json()["text"]
 
 
+def test_a_page_with_a_zero_byte_is_refused_and_not_written(own_client: httpx2.Client) -> None:
+    refused = own_client.put(PAGE, json={"text": "- [timing] Takes 60s\0 to start\n"})
+
+    assert refused.status_code == 422
+    assert refused.json()["errors"] == [
+        {"field": "text", "message": "contains an invalid character"}
+    ]
+    assert own_client.get(PAGE).status_code == 404
+
+
 def test_notes_in_the_index_are_saved_and_other_changes_need_a_review(
     own_client: httpx2.Client,
 ) -> None:

@@ -108,6 +108,17 @@ def test_a_merge_has_the_higher_confidence_of_both_memories() -> None:
     assert (other.id, other.active, other.inactive_reason) == (NEW.id, False, ASIDE)
 
 
+def test_a_merge_has_the_tags_of_both_memories_and_no_more_than_a_memory_may_have() -> None:
+    old, new = (
+        replace(each, tags=tuple(f"{each.id}-{n}" for n in range(15))) for each in (OLD, NEW)
+    )
+    answer = ReviewAnswer(resolution=Resolution.MERGE, observation="Takes a while")
+
+    merged = resolve_review(CASE, answer, old, new, now=LATER).moves[0].after
+
+    assert merged.tags == (*old.tags, *new.tags[:5])
+
+
 def test_a_merge_into_a_superseded_memory_reactivates_it() -> None:
     aside = replace(OLD, active=False, inactive_reason=ASIDE)
     answer = ReviewAnswer(resolution=Resolution.MERGE, observation="Takes a while")

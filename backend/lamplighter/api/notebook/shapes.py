@@ -10,7 +10,7 @@ from lamplighter.usecases.notebook.decide import PageListing
 MAX_TEXT_CHARS = 150_000
 """A page of so many characters, however they are encoded, is a body of less than 1 MB."""
 
-WholeText = Annotated[str, Meta(max_length=MAX_TEXT_CHARS)]
+WholeText = Annotated[str, Meta(max_length=MAX_TEXT_CHARS, pattern=r"^[^\x00]*$")]
 
 
 @public_shape(PageListing, without=["reasons"], written_at=("reasons", list[str]))

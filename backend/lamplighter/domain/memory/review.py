@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 from lamplighter.domain.errors import InvalidField
 from lamplighter.domain.fields import Field
+from lamplighter.domain.memory.admit import MAX_TAGS
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     Category,
@@ -190,7 +191,7 @@ def resolve_review(
                 confidence=confidence,
                 active=True,
                 pinned=old.pinned or new.pinned,
-                tags=tuple(dict.fromkeys((*old.tags, *new.tags))),
+                tags=tuple(dict.fromkeys((*old.tags, *new.tags)))[:MAX_TAGS],
             )
             merged = ReviewChange(
                 old, apply_edit(old, edit, now=now), f"{origin}: merged with memory {new.id}"

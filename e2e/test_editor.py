@@ -223,3 +223,27 @@ def test_the_palette_acts_on_the_selected_row(page: Page, app: App) -> None:
     page.keyboard.press("Enter")
 
     expect(page.get_by_role("button", name="Resume disk")).to_be_visible()
+
+
+def test_a_long_list_of_services_is_filtered_and_the_address_services_leads_to_it(
+    page: Page, app: App
+) -> None:
+    more = "".join(f"  svc-{n}: {{checks: [{{tcp: '127.0.0.1:9'}}]}}\n" for n in range(12))
+    (app.home / "services.yaml").write_text(FILE + more)
+    page.set_viewport_size({"width": 1280, "height": 400})
+
+    page.goto(f"{app.url}/services")
+
+    expect(page.get_by_role("heading", name="Services", exact=True)).to_be_focused()
+    expect(page.locator(".service").first).to_be_in_viewport(ratio=1)
+    page.goto(f"{app.url}/editor")
+    rows = page.locator(".edit-services > li")
+    expect(rows).to_have_count(14)
+    page.get_by_label("Filter services").fill("disk")
+    expect(rows).to_have_count(1)
+    rows.get_by_role("link", name="Edit disk").click()
+    page.get_by_role("link", name="Edit services").click()
+    expect(rows).to_have_count(1)  # the next one is one key away
+    page.get_by_label("Filter services").fill("none of these")
+    expect(page.get_by_text("No services match.")).to_be_visible()
+    assert not looked_at(page, "filtered")

@@ -62,6 +62,28 @@ def test_status_lists_unknown_services_first_and_exits_with_3(run, home: Path) -
     assert well.output.startswith("3 services; no open incident, nothing needs you.\n")
 
 
+def test_status_counts_healthy_services_if_there_are_many(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    named = {number: f"{{checks: [{{tcp: 'h:{number + 1}'}}]}}" for number in range(23)}
+    declared = "".join(f"  svc-{number}: {checks}\n" for number, checks in named.items())
+    paused = declared.replace("svc-0: {", "svc-0: {paused: true, ")
+    (home / "services.yaml").write_text(f"services:\n{paused}")
+    for number in range(21):
+        asyncio.run(lead_and_check(home, f"svc-{number}"))
+
+    few = run("status").output.splitlines()[1:]
+    asyncio.run(lead_and_check(home, "svc-21"))
+    many = run("status").output.splitlines()[1:]
+
+    assert (len(few), few[:2]) == (23, [line_of("svc-21"), line_of("svc-22")])
+    assert many[0] == line_of("svc-22")
+    assert many[1].split()[:2] == ["svc-0", "ok"], "it is paused"
+    assert many[2:] == ["  21 services are ok (lamplighter services)"]
+
+
+def line_of(service: str) -> str:
+    return f"  {service:<24} unknown  not checked yet"
+
+
 def test_status_names_a_mistake_in_services_yaml(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     path = home / "services.yaml"
     path.write_text('services: {films: {checks: [{tcp: "127.0.0.1:1"}]}}')

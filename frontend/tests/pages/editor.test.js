@@ -109,3 +109,34 @@ test("a service without a name is not saved, and its mistakes are listed", async
   assert.deepEqual(store.preview.problems, problems)
   assert.equal(store.saving, false)
 })
+
+test("a long list of services has a filter by name, group, tags and kinds of checks", async () => {
+  const services = Array.from({ length: 13 }, (_, n) => ({
+    name: `svc-${n}`,
+    fields: {
+      group: n === 1 ? "Media" : "apps",
+      tags: n === 2 ? ["home", 7] : [],
+      checks: [{ [n === 3 ? "tcp" : "http"]: "h" }],
+    },
+  }))
+  const store = editor(
+    /** @type {any} */ ({
+      api: fakeApi({ "/configuration/services": { services }, "/configuration/changes": { items: [] } }),
+    }),
+  )
+  await store.load()
+  const found = (/** @type {string} */ filter) => {
+    store.filter = filter
+    return store.matching.map(({ name }) => name)
+  }
+
+  assert.deepEqual([store.filters, found("").length], [true, 13])
+  assert.deepEqual(
+    [found(" MEDIA "), found("home"), found("tcp"), found("svc-12")],
+    [["svc-1"], ["svc-2"], ["svc-3"], ["svc-12"]],
+  )
+  store.file = /** @type {any} */ ({ services: services.slice(0, 12) })
+  assert.deepEqual([found("none of these"), store.filters], [[], true], "what is typed can be removed")
+  store.exit()
+  assert.deepEqual([store.filter, store.filters], ["", false])
+})

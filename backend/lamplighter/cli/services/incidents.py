@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import click
@@ -27,6 +27,8 @@ NUMBER = click.argument("number", metavar="ID", type=ROW_ID)
 OUTCOMES: Final = ("repaired_by_person", "recovered", "unresolved")
 LINE_CHARS: Final = 160
 STATES: Final = ("failing", "warning", "unknown", "ok")
+MAX_HEALTHY: Final = 20
+"""More healthy services are one line: otherwise the lines above them would scroll away."""
 
 
 @click.group(invoke_without_command=True, cls=CliGroup)
@@ -195,12 +197,25 @@ def _status_lines(summary: Mapping[str, Any], code: int) -> Iterator[str]:
         yield f"Needs you: {describe_problem(each)}{used}"
     if summary["approvals"]:
         yield f"Approvals waiting: {summary['approvals']} (lamplighter approvals)"
+    yield from _service_lines(services)
+    if summary["supervisor"] == "away":
+        yield "The supervisor is not running: nothing is checked."
+
+
+def _service_lines(services: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    healthy = sum(map(_is_healthy, services))
     for each in services:
+        if healthy > MAX_HEALTHY and _is_healthy(each):
+            continue
         checked = f"checked {each['checked']}" if each["checked"] else "not checked yet"
         silence = f"  {describe_silence(each['silence'])}" if each["silence"] else ""
         yield f"  {each['service']:<24} {each['state']:<8} {checked}{silence}"
-    if summary["supervisor"] == "away":
-        yield "The supervisor is not running: nothing is checked."
+    if healthy > MAX_HEALTHY:
+        yield f"  {healthy} services are ok (lamplighter services)"
+
+
+def _is_healthy(each: Mapping[str, Any]) -> bool:
+    return each["state"] == "ok" and not each["silence"]
 
 
 def _change(number: int, **values: Any) -> None:

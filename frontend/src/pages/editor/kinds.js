@@ -58,6 +58,10 @@ export const CHECKS = {
   push: [main("push.every"), main("push.grace"), field("push.cron"), field("push.zone"), NAME],
 }
 
+/** The kinds of the checks of a service. @param {Record<string, any>} fields */
+export const checkKinds = ({ checks = [] }) =>
+  checks.map((/** @type {any} */ check) => Object.keys(CHECKS).find((kind) => kind in check) ?? "")
+
 /** @type {Record<string, Spec[]>} */
 export const ACTIONS = Object.fromEntries(
   ["restart", "redeployment"].map((kind) => [

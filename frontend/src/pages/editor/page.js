@@ -1,7 +1,7 @@
 import { focusOn, onceShown } from "../../shared/browser/focus.js"
 import { t } from "../../shared/texts/index.js"
 import { specsOf, textOf } from "./draft.js"
-import { ACTIONS, CHECKS, label, WINDOWS } from "./kinds.js"
+import { ACTIONS, CHECKS, checkKinds, label, WINDOWS } from "./kinds.js"
 
 const SERVICE_MAIN = ["description", "depends_on"]
 
@@ -133,8 +133,7 @@ export function editorPage(store) {
         t("settings.mistake", { line: String(line), message }),
       ),
 
-    about: (/** @type {DeclaredService} */ { fields: { checks = [] } }) =>
-      checks.map((/** @type {any} */ check) => Object.keys(CHECKS).find((kind) => kind in check) ?? "").join(", "),
+    about: (/** @type {DeclaredService} */ { fields }) => checkKinds(fields).join(", "),
     editLabel: (/** @type {DeclaredService} */ { name }) => t("editor.editLabel", { name }),
     copyLabel: (/** @type {DeclaredService} */ { name }) => t("editor.copyLabel", { name }),
     removeLabel: (/** @type {DeclaredService} */ { name }) => t("editor.removeLabel", { name }),

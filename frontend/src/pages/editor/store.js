@@ -1,6 +1,8 @@
 /** @typedef {import("../../shared/api.js").Problem} Problem */
 import { throttle } from "../../shared/browser/throttle.js"
 import { t } from "../../shared/texts/index.js"
+import { checkKinds } from "./kinds.js"
+import { hasFilter, matchesFilter } from "../../shared/format/filter.js"
 import { changed, differences, draftOf, fieldsOf, merge, part } from "./draft.js"
 
 const FILE = "/configuration/services"
@@ -20,6 +22,7 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
     here: false,
     file: /** @type {ServicesFile | null} */ (null),
     changes: /** @type {ConfigurationChange[]} */ ([]),
+    filter: "",
 
     /** The form: its mode and service, the values read, and the draft. */
     mode: /** @type {"" | "edit" | "new"} */ (""),
@@ -50,7 +53,21 @@ export function editor({ api, confirm, toasts, journal, router, services, later,
     },
 
     exit() {
-      Object.assign(this, { here: false, mode: "" })
+      Object.assign(this, { here: false, mode: "", filter: "" })
+    },
+
+    get filters() {
+      return hasFilter(this.file?.services.length ?? 0, this.filter)
+    },
+
+    /** The services whose name, group, tags or kinds of checks match the filter. */
+    get matching() {
+      return (this.file?.services ?? []).filter(({ name, fields }) =>
+        matchesFilter(
+          this.filter,
+          [name, fields.group ?? "", fields.tags ?? [], checkKinds(fields)].flat().map(String),
+        ),
+      )
     },
 
     async load() {

@@ -1,5 +1,6 @@
 import { momentOf, timeAgo, until } from "../../shared/format/format.js"
 import { throttle } from "../../shared/browser/throttle.js"
+import { hasFilter, matchesFilter } from "../../shared/format/filter.js"
 import { sentence } from "../../shared/format/status.js"
 import { costWords, dayWords, figuresOf, gathered, learnedGroups, tiersOf, turnsWords } from "./figures.js"
 import { attention } from "./attention.js"
@@ -11,7 +12,6 @@ const FEW = 3
 const MANY = 50
 const BEAT_MS = 5_000
 const UPTIME_MS = 300_000
-const FILTERED = 12
 export const FOLLOWED = ["session", "event", "cooldown", "memory", "request", "escalation", "incident"]
 
 /** The worst state first, then the order of services.yaml. @param {Service[]} services */
@@ -166,10 +166,8 @@ export function overview({
 
     /** The services that match the filter, by group; a group is placed at its first service. */
     get groups() {
-      const query = this.filter.trim().toLowerCase()
-      const matching = this.services.filter(
-        ({ name, group, tags, state }) =>
-          !query || [name, group, state, ...tags].some((text) => text.toLowerCase().includes(query)),
+      const matching = this.services.filter(({ name, group, tags, state }) =>
+        matchesFilter(this.filter, [name, group, state, ...tags]),
       )
       /** @type {Map<string, Service[]>} */
       const groups = new Map()
@@ -178,7 +176,7 @@ export function overview({
     },
 
     get filters() {
-      return this.services.length > FILTERED
+      return hasFilter(this.services.length, this.filter)
     },
 
     /** Whether a service is below one in a better state. */

@@ -7,9 +7,9 @@ from typing import Annotated, Final
 
 from lamplighter.domain.errors import InvalidField
 from lamplighter.domain.fields import Field
-from lamplighter.domain.memory.admit import MAX_TAGS
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
+    MAX_TAGS,
     Category,
     Edit,
     InactiveReason,

@@ -1,7 +1,7 @@
 """Services: what is operated, how each service is checked, and its declared actions."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
@@ -132,6 +132,11 @@ class Services:
     items: tuple[Service, ...] = ()
     path: str = ""
     shell: tuple[tuple[str, ...], ...] = ()
+    _by_name: Mapping[str, Service] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        by_name = {normalize_service_name(each.name): each for each in reversed(self.items)}
+        object.__setattr__(self, "_by_name", by_name)
 
     def __iter__(self) -> Iterator[Service]:
         return iter(self.items)
@@ -151,10 +156,7 @@ class Services:
 
     def find(self, name: str) -> Service | None:
         """Return the service of this name; spelling is normalized."""
-        folded = normalize_service_name(name)
-        return next(
-            (item for item in self.items if normalize_service_name(item.name) == folded), None
-        )
+        return self._by_name.get(normalize_service_name(name))
 
     def select(self, *, group: str | None = None, tag: str | None = None) -> list[Service]:
         """Return the services of a group and with a tag; None matches all."""

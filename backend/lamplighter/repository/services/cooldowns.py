@@ -19,7 +19,7 @@ from lamplighter.domain.services.service import ActionKind, is_same_service
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import UTCDateTime
+from lamplighter.repository.store.dialect import InIdList, Json, UTCDateTime
 from lamplighter.repository.store.statements import (
     Fetch,
     Page,
@@ -194,9 +194,20 @@ def spent_fetch(now: datetime) -> Fetch[list[CooldownUse]]:
     return fetch_list(_SPENT(moment=now - LONGEST_WINDOW), _rows.read)
 
 
+_OF_SESSIONS: Final = Statement(
+    sa.select(cooldowns)
+    .where(InIdList(cooldowns.c.session_id, sa.bindparam("ids", type_=sa.Text)))
+    .order_by(cooldowns.c.id)
+)
+
+
 async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[CooldownUse]:
     """Return the uses and refusals of some sessions, oldest first."""
-    return await _rows.oldest(db, cooldowns.c.session_id.in_(list(session_ids)))
+    return (
+        await _rows.fetch(db, _OF_SESSIONS(ids=Json.written(list(session_ids))))
+        if session_ids
+        else []
+    )
 
 
 async def of_incidents(db: Database, incident_ids: Sequence[int]) -> list[tuple[int, CooldownUse]]:

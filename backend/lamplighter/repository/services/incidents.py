@@ -17,7 +17,7 @@ from lamplighter.domain.services.incident import (
 )
 from lamplighter.formats import serialize as as_json
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import UTCDateTime
+from lamplighter.repository.store.dialect import InIdList, Json, UTCDateTime
 from lamplighter.repository.store.statements import (
     Fetch,
     Page,
@@ -260,15 +260,17 @@ async def count_recovered(
     )
 
 
+_MEMBERS: Final = Statement(
+    sa.select(incident_members)
+    .where(InIdList(incident_members.c.incident_id, sa.bindparam("ids", type_=sa.Text)))
+    .order_by(incident_members.c.joined_at, incident_members.c.service)
+)
+
+
 async def members(db: Database, ids: Sequence[int]) -> dict[int, list[IncidentMember]]:
     """Return the members of some incidents, in the order in which they joined."""
-    query = (
-        sa.select(incident_members)
-        .where(incident_members.c.incident_id.in_(list(ids)))
-        .order_by(incident_members.c.joined_at, incident_members.c.service)
-    )
     found: dict[int, list[IncidentMember]] = {number: [] for number in ids}
-    for row in await db.fetch_all(query):
+    for row in await db.fetch_all(_MEMBERS(ids=Json.written(list(ids)))):
         found[row["incident_id"]].append(_member(row))
     return found
 
@@ -399,10 +401,38 @@ async def of_sessions(db: Database, ids: Sequence[int]) -> list[Incident]:
     return await _rows.fetch(db, query)
 
 
+_INCIDENT: Final = sa.bindparam("incident", type_=sa.Integer)
+_OF_INCIDENT: Final = sa.select(incident_sessions.c.session_id).where(
+    incident_sessions.c.incident_id == _INCIDENT
+)
+_SESSION_IDS: Final = Statement(_OF_INCIDENT.order_by(incident_sessions.c.session_id), tuples=True)
+_REQUESTED: Final = sa.select(requests.c.session_id).where(
+    requests.c.id == sa.bindparam("request", type_=sa.Integer)
+)
+_ACTED: Final = (
+    sa.select(cooldowns.c.session_id)
+    .join(incident_members, incident_members.c.service == cooldowns.c.service)
+    .join(incidents, incidents.c.id == incident_members.c.incident_id)
+    .where(incidents.c.id == _INCIDENT)
+    .where(cooldowns.c.session_id.is_not(None))
+    .where(cooldowns.c.created_at >= incidents.c.started_at)
+)
+_UNLINKED: Final = Statement(
+    sa.select(sessions.c.id)
+    .where(
+        sessions.c.parent_id.in_(_OF_INCIDENT)
+        | sessions.c.id.in_(_REQUESTED)
+        | sessions.c.id.in_(_ACTED)
+    )
+    .where(sessions.c.id.not_in(sa.select(incident_sessions.c.session_id)))
+    .order_by(sessions.c.id),
+    tuples=True,
+)
+
+
 async def session_ids(db: Database, incident_id: int) -> list[int]:
     """Return the sessions of an incident, oldest first."""
-    own = incident_sessions.c.incident_id == incident_id
-    return await values_of(db, incident_sessions.c.session_id, own)
+    return [number for (number,) in await db.fetch_all(_SESSION_IDS(incident=incident_id))]
 
 
 async def unlinked(db: Database, incident_id: int, request_id: int | None) -> list[int]:
@@ -411,26 +441,8 @@ async def unlinked(db: Database, incident_id: int, request_id: int | None) -> li
     These are the session of its request, the next-tier sessions of its sessions, and sessions that
     acted on its services since it started.
     """
-    linked = sa.select(incident_sessions.c.session_id)
-    own = linked.where(incident_sessions.c.incident_id == incident_id)
-    requester = sa.select(requests.c.session_id).where(requests.c.id == request_id)
-    acted = (
-        sa.select(cooldowns.c.session_id)
-        .join(incident_members, incident_members.c.service == cooldowns.c.service)
-        .join(incidents, incidents.c.id == incident_members.c.incident_id)
-        .where(incidents.c.id == incident_id)
-        .where(cooldowns.c.session_id.is_not(None))
-        .where(cooldowns.c.created_at >= incidents.c.started_at)
-    )
-    query = (
-        sa.select(sessions.c.id)
-        .where(
-            sessions.c.parent_id.in_(own) | sessions.c.id.in_(requester) | sessions.c.id.in_(acted)
-        )
-        .where(sessions.c.id.not_in(linked))
-        .order_by(sessions.c.id)
-    )
-    return [row["id"] for row in await db.fetch_all(query)]
+    query = _UNLINKED(incident=incident_id, request=request_id)
+    return [number for (number,) in await db.fetch_all(query)]
 
 
 _member: Final = reader(IncidentMember)

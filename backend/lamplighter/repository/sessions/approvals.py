@@ -77,9 +77,16 @@ async def get(db: Database, number: int) -> Approval | None:
     return await _rows.get(db, number)
 
 
+_OF_SESSION: Final = Statement(
+    sa.select(approvals)
+    .where(approvals.c.session_id == sa.bindparam("session", type_=sa.Integer))
+    .order_by(approvals.c.id)
+)
+
+
 async def of_session(db: Database, session_id: int) -> list[Approval]:
     """Return the approvals that a session requested, oldest first."""
-    return await _rows.oldest(db, approvals.c.session_id == session_id)
+    return await _rows.fetch(db, _OF_SESSION(session=session_id))
 
 
 async def open_for_service(db: Database, service: str) -> list[Approval]:

@@ -11,7 +11,13 @@ from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.domain.sessions.session import Status
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import Fetch, PublishedRows, Statement, publisher
+from lamplighter.repository.store.statements import (
+    Fetch,
+    PublishedRows,
+    Statement,
+    one_of,
+    publisher,
+)
 from lamplighter.repository.store.tables import escalations, reader, sessions
 
 ENTITY: Final = "escalation"
@@ -64,10 +70,16 @@ async def closed_after(db: Database, start: datetime) -> list[Escalation]:
     return await _rows.oldest(db, escalations.c.closed_at >= start)
 
 
+_UNFINISHED: Final = Statement(
+    sa.select(escalations)
+    .where(one_of(escalations.c.state, (EscalationState.OPEN, EscalationState.ACCEPTED)))
+    .order_by(escalations.c.id)
+)
+
+
 async def unfinished(db: Database) -> list[Escalation]:
     """Return the open escalations, oldest first."""
-    states = (EscalationState.OPEN, EscalationState.ACCEPTED)
-    return await _rows.oldest(db, escalations.c.state.in_(states))
+    return await _rows.fetch(db, _UNFINISHED())
 
 
 _IN_PROGRESS: Final = Statement(

@@ -10,6 +10,7 @@ A page continues after the last row, despite concurrent inserts and deletes.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
@@ -390,9 +391,14 @@ class Rows(Generic[T]):
     def __init__(self, table: sa.Table, read: Callable[[Any], T]) -> None:
         self._table, self.read = table, read
 
+    @cached_property
+    def _by_number(self) -> Statement:
+        number = sa.bindparam("number", type_=self._table.c.id.type)
+        return Statement(sa.select(self._table).where(self._table.c.id == number))
+
     async def get(self, db: "Database", number: int) -> T | None:
         """Return the row with a number."""
-        return await self.one(db, self._table.c.id == number)
+        return await db.fetch_first(self._by_number(number=number), self.read)
 
     async def one(self, db: "Database", *where: Condition) -> T | None:
         """Return the only row; None if there is none."""

@@ -6,7 +6,14 @@ from typing import Any, Final
 
 from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.domain.memory.knowledge import memory_title
-from lamplighter.domain.memory.memory import GLOBAL, OPERATIONAL, PROJECT, Category, Memory
+from lamplighter.domain.memory.memory import (
+    GLOBAL,
+    MAX_TAGS,
+    OPERATIONAL,
+    PROJECT,
+    Category,
+    Memory,
+)
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.domain.text import one_line
 from lamplighter.formats.third_party_export import TYPES
@@ -16,7 +23,6 @@ from lamplighter.repository.clients import client_sessions
 TYPE: Final = "type:"
 SCOPE: Final = "scope:"
 MANUAL: Final = "manual"
-MAX_TAGS: Final = 20
 CATEGORIES: Final = {each.value: each for each in Category if each not in OPERATIONAL}
 CATEGORY_ALIASES: Final = {
     **TYPES,

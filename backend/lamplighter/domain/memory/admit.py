@@ -9,6 +9,7 @@ from lamplighter.domain.errors import Invalid, InvalidField, collect_errors
 from lamplighter.domain.memory.memory import (
     EDITABLE_FIELDS,
     MAX_OBSERVATION_CHARS,
+    MAX_TAGS,
     MEMORY_FIELDS,
     NONE_WORDS,
     OPERATIONAL,
@@ -31,7 +32,6 @@ from lamplighter.domain.text import (
 Redact = Callable[[str], str]
 MAX_TITLE_CHARS: Final = 500
 MAX_KEY_CHARS: Final = 120
-MAX_TAGS: Final = 20
 MAX_TAG_CHARS: Final = 100
 
 

@@ -19,6 +19,7 @@ REINFORCEMENT: Final = 0.1
 CONTRADICTION: Final = 0.2
 MAX_OBSERVATION_CHARS: Final = 50_000
 LONG_MARKER_CHARS: Final = 2_000
+MAX_TAGS: Final = 20
 GENERAL: Final = "general"
 OPERATIONS: Final = "ops"
 PROJECT: Final = "project"

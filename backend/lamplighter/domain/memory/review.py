@@ -9,6 +9,7 @@ from lamplighter.domain.errors import InvalidField
 from lamplighter.domain.fields import Field
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
+    MAX_TAGS,
     Category,
     Edit,
     InactiveReason,
@@ -190,7 +191,7 @@ def resolve_review(
                 confidence=confidence,
                 active=True,
                 pinned=old.pinned or new.pinned,
-                tags=tuple(dict.fromkeys((*old.tags, *new.tags))),
+                tags=tuple(dict.fromkeys((*old.tags, *new.tags)))[:MAX_TAGS],
             )
             merged = ReviewChange(
                 old, apply_edit(old, edit, now=now), f"{origin}: merged with memory {new.id}"

@@ -40,6 +40,7 @@ from lamplighter.usecases.clients.client_sessions import NewSession
 from lamplighter.usecases.clients.exports import ExportFormat, export
 from lamplighter.usecases.clients.imports import Importing, ImportOutcome, LocatedRecord
 from lamplighter.usecases.memory import curate, knowledge
+from lamplighter.usecases.memory import journal as acts
 
 DAY = timedelta(days=1)
 POOL = Candidate(
@@ -567,6 +568,20 @@ async def test_deleted_memory_can_be_imported_again(db: Database) -> None:
     done = await take(db, read(document(ROW)))
 
     assert done.counts == {ImportOutcome.CREATED: 1}
+
+
+async def test_memory_that_is_imported_again_can_be_deleted_again(db: Database) -> None:
+    for _ in range(3):
+        await take(db, read(document(ROW)))
+        [memory] = await held(db)
+        await curate.delete(db, memory.id, version=None, now=LATER)
+
+    await acts.restore(db, memory.id, now=LATER)
+
+    done = await take(db, read(document(ROW)))
+    assert done.counts == {ImportOutcome.UNCHANGED: 1}
+    assert [each["memory_id"] for each in await rows(db, "imports")] == [memory.id]
+    assert await rows(db, "trash_imports") == []
 
 
 async def test_moved_section_of_a_note_revises_its_memory(db: Database) -> None:

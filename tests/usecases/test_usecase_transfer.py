@@ -33,7 +33,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, memories
 from lamplighter.repository.search import index
 from lamplighter.repository.store.database import sqlite_url
-from lamplighter.repository.upkeep import migrate
+from lamplighter.repository.upkeep import batches, migrate
 from lamplighter.serve import indexing
 from lamplighter.usecases.clients import client_sessions
 from lamplighter.usecases.clients.client_sessions import NewSession
@@ -582,6 +582,43 @@ async def test_memory_that_is_imported_again_can_be_deleted_again(db: Database) 
     assert done.counts == {ImportOutcome.UNCHANGED: 1}
     assert [each["memory_id"] for each in await rows(db, "imports")] == [memory.id]
     assert await rows(db, "trash_imports") == []
+
+
+async def test_undone_revision_can_be_imported_again(db: Database) -> None:
+    await take(db, read(document(ROW)))
+    newer = read(document({**ROW, "content": "Takes 90s"}))
+    done = await take(db, newer)
+
+    await acts.undo(db, done.act or 0, now=LATER)
+    assert [each.observation for each in await held(db)] == [ROW["content"]]
+    again = await take(db, newer)
+
+    assert again.counts == {ImportOutcome.REVISED: 1}
+    assert [each.observation for each in await held(db)] == ["Takes 90s"]
+
+
+async def test_undo_of_a_large_import_leaves_what_a_person_edits_meanwhile(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{**ROW, "id": number, "topic_key": None} for number in (1, 2)]
+    await take(db, read(document(*({**row, "content": f"Takes {row['id']}s"} for row in rows))))
+    newer = document(*({**row, "content": f"Takes {row['id']}h"} for row in rows))
+    done = await take(db, read(newer))
+    _, second = await held(db)
+
+    async def revert(*given: Any, **more: Any) -> list[int]:
+        if not more:
+            return await batches.in_batches(*given)
+        edit = Edit(observation="A person wrote this")
+        await curate.edit(context(db, LATER), second.id, edit, version=None)
+        return await batches.in_batches(*given, **more)
+
+    monkeypatch.setattr(acts, "FIRST", 0)
+    monkeypatch.setattr(acts, "in_batches", revert)
+    undone = await acts.undo(db, done.act or 0, now=LATER)
+
+    assert (undone.rows, undone.left) == (1, 1)
+    assert [each.observation for each in await held(db)] == ["Takes 1s", "A person wrote this"]
 
 
 async def test_moved_section_of_a_note_revises_its_memory(db: Database) -> None:

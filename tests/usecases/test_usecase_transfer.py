@@ -30,10 +30,11 @@ from lamplighter.formats import native_export, third_party_export
 from lamplighter.formats.json_items import JsonItemReader
 from lamplighter.formats.markdown_notes import parse_note
 from lamplighter.repository import Database, writing
+from lamplighter.repository.access import journal
 from lamplighter.repository.memory import history, memories
 from lamplighter.repository.search import index
 from lamplighter.repository.store.database import sqlite_url
-from lamplighter.repository.upkeep import batches, migrate
+from lamplighter.repository.upkeep import migrate
 from lamplighter.serve import indexing
 from lamplighter.usecases.clients import client_sessions
 from lamplighter.usecases.clients.client_sessions import NewSession
@@ -597,28 +598,30 @@ async def test_undone_revision_can_be_imported_again(db: Database) -> None:
     assert [each.observation for each in await held(db)] == ["Takes 90s"]
 
 
+@pytest.mark.parametrize("revises", [False, True])
 async def test_undo_of_a_large_import_leaves_what_a_person_edits_meanwhile(
-    db: Database, monkeypatch: pytest.MonkeyPatch
+    db: Database, monkeypatch: pytest.MonkeyPatch, revises: bool
 ) -> None:
     rows = [{**ROW, "id": number, "topic_key": None} for number in (1, 2)]
-    await take(db, read(document(*({**row, "content": f"Takes {row['id']}s"} for row in rows))))
-    newer = document(*({**row, "content": f"Takes {row['id']}h"} for row in rows))
-    done = await take(db, read(newer))
+    texts = [[{**row, "content": f"Takes {row['id']}{end}"} for row in rows] for end in ("s", "h")]
+    for each in texts[: 1 + revises]:
+        done = await take(db, read(document(*each)))
     _, second = await held(db)
+    begin = journal.insert
 
-    async def revert(*given: Any, **more: Any) -> list[int]:
-        if not more:
-            return await batches.in_batches(*given)
+    async def edited(*given: Any, **more: Any) -> int:
         edit = Edit(observation="A person wrote this")
-        await curate.edit(context(db, LATER), second.id, edit, version=None)
-        return await batches.in_batches(*given, **more)
+        if given[1] == journal.UNDO:
+            await curate.edit(context(db, LATER), second.id, edit, version=None)
+        return await begin(*given, **more)
 
     monkeypatch.setattr(acts, "FIRST", 0)
-    monkeypatch.setattr(acts, "in_batches", revert)
+    monkeypatch.setattr(journal, "insert", edited)
     undone = await acts.undo(db, done.act or 0, now=LATER)
 
     assert (undone.rows, undone.left) == (1, 1)
-    assert [each.observation for each in await held(db)] == ["Takes 1s", "A person wrote this"]
+    left = [each.observation for each in await held(db)]
+    assert left == ["Takes 1s"] * revises + ["A person wrote this"]
 
 
 async def test_moved_section_of_a_note_revises_its_memory(db: Database) -> None:

@@ -280,7 +280,11 @@ async def _apply_plan(
         for cause in (RESTORED, DELETED)
     )
     restore = partial(trash.restore, db, why=restored, now=now, alone=alone)
-    discard = partial(trash.move, db, why=deleted, now=now, alone=alone)
+
+    async def discard(some: Sequence[int]) -> list[int]:
+        unchanged = await _unchanged(db, some, plan.newest)
+        return await trash.move(db, unchanged, deleted, now=now, alone=alone)
+
     ids = await in_batches(db, plan.restore, restore)
     ids += await in_batches(db, [each.memory_id for each in plan.discard], discard)
     await _restore_in_trash(db, plan.discard, now=now)
@@ -300,12 +304,17 @@ async def _restore_in_trash(db: Database, made: Sequence[ActChanges], *, now: da
                 await trash.restore_deletion(db, each.memory_id, each.first, now=now)
 
 
+async def _unchanged(db: Database, ids: Sequence[int], newest: int) -> list[int]:
+    """Return those of some memories that have not changed after entry `newest`."""
+    changed = await history.changed_after(db, ids, newest)
+    return [each for each in ids if each not in changed]
+
+
 async def _revert_some(
     db: Database, ids: Sequence[int], *, act: JournalEntry, number: int, newest: int, now: datetime
 ) -> list[int]:
     """Undo the changes of an act to some memories, except those that have changed meanwhile."""
-    changed = await history.changed_after(db, ids, newest)
-    reverted = [each for each in ids if each not in changed]
+    reverted = await _unchanged(db, ids, newest)
     for each in reverted:
         await _revert_memory(db, each, act.id, number, now=now)
     if act.action == IMPORT:

@@ -2,8 +2,12 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+
+import pytest
+from click.testing import Result
 
 from contexts import context
 from lamplighter import clock
@@ -65,3 +69,16 @@ def test_checks_names_an_unknown_service_check_or_duration(run, home: Path) -> N
     assert "Service 'web' not found" in run("checks", "web").output
     assert "db has no check 'http'" in run("checks", "db", "--check", "http").output
     assert "is not a duration" in run("checks", "db", "--since", "long").output
+
+
+@pytest.mark.parametrize("words", ["checks db", "services show db", "services signals db/backup"])
+def test_a_service_of_an_invalid_file_is_not_reported_as_unknown(
+    run: Callable[..., Result], home: Path, words: str
+) -> None:
+    (home / "services.yaml").write_text("services:\n  - db\n")
+
+    result = run(*words.split())
+
+    assert "services.yaml:2:3: found a list" in result.output
+    assert "not found" not in result.output
+    assert result.exit_code == 2

@@ -211,6 +211,7 @@ async def test_pipes_large_and_binary_files_are_not_read(root: Path) -> None:
         ("package.json", "[" * 100_000),
         ("compose.yaml", "services: [a, b]"),
         ("compose.yaml", "a: &a [x]\nb: *missing"),
+        ("compose.yaml", "services: !!bool x"),
         ("Cargo.toml", "[dependencies"),
     ],
 )

@@ -113,6 +113,22 @@ async def test_merged_memory_keeps_the_pin_and_the_tags_of_both(db: Database) ->
     assert (restored.tags, restored.pinned) == (("boot", "disk"), False)
 
 
+async def test_merged_memory_has_no_more_tags_than_a_person_may_save(db: Database) -> None:
+    old, new, by = await claims(db)
+    review = await opened(db, old, new, by)
+    here = context(db, LATER)
+    for each, word in ((old, "old"), (new, "new")):
+        tags = tuple(f"{word}-{number}" for number in range(15))
+        await curate.edit(here, each.id, Edit(tags=tags), version=None)
+
+    merge = ReviewAnswer(resolution=Resolution.MERGE, observation="Takes 5s to 60s")
+    await resolve(here, review.id, merge, version=review.version)
+
+    merged = await lookup.get(db, old.id)
+    assert len(merged.tags) == 20
+    await curate.edit(here, old.id, Edit(title="Start", tags=merged.tags), version=None)
+
+
 async def test_pair_has_one_open_review_in_either_order(db: Database) -> None:
     old, new, by = await claims(db)
 

@@ -30,6 +30,7 @@ from lamplighter.formats import native_export, third_party_export
 from lamplighter.formats.json_items import JsonItemReader
 from lamplighter.formats.markdown_notes import parse_note
 from lamplighter.repository import Database, writing
+from lamplighter.repository.access import journal
 from lamplighter.repository.memory import history, memories
 from lamplighter.repository.search import index
 from lamplighter.repository.store.database import sqlite_url
@@ -40,6 +41,7 @@ from lamplighter.usecases.clients.client_sessions import NewSession
 from lamplighter.usecases.clients.exports import ExportFormat, export
 from lamplighter.usecases.clients.imports import Importing, ImportOutcome, LocatedRecord
 from lamplighter.usecases.memory import curate, knowledge
+from lamplighter.usecases.memory import journal as acts
 
 DAY = timedelta(days=1)
 POOL = Candidate(
@@ -567,6 +569,59 @@ async def test_deleted_memory_can_be_imported_again(db: Database) -> None:
     done = await take(db, read(document(ROW)))
 
     assert done.counts == {ImportOutcome.CREATED: 1}
+
+
+async def test_memory_that_is_imported_again_can_be_deleted_again(db: Database) -> None:
+    for _ in range(3):
+        await take(db, read(document(ROW)))
+        [memory] = await held(db)
+        await curate.delete(db, memory.id, version=None, now=LATER)
+
+    await acts.restore(db, memory.id, now=LATER)
+
+    done = await take(db, read(document(ROW)))
+    assert done.counts == {ImportOutcome.UNCHANGED: 1}
+    assert [each["memory_id"] for each in await rows(db, "imports")] == [memory.id]
+    assert await rows(db, "trash_imports") == []
+
+
+async def test_undone_revision_can_be_imported_again(db: Database) -> None:
+    await take(db, read(document(ROW)))
+    newer = read(document({**ROW, "content": "Takes 90s"}))
+    done = await take(db, newer)
+
+    await acts.undo(db, done.act or 0, now=LATER)
+    assert [each.observation for each in await held(db)] == [ROW["content"]]
+    again = await take(db, newer)
+
+    assert again.counts == {ImportOutcome.REVISED: 1}
+    assert [each.observation for each in await held(db)] == ["Takes 90s"]
+
+
+@pytest.mark.parametrize("revises", [False, True])
+async def test_undo_of_a_large_import_leaves_what_a_person_edits_meanwhile(
+    db: Database, monkeypatch: pytest.MonkeyPatch, revises: bool
+) -> None:
+    rows = [{**ROW, "id": number, "topic_key": None} for number in (1, 2)]
+    texts = [[{**row, "content": f"Takes {row['id']}{end}"} for row in rows] for end in ("s", "h")]
+    for each in texts[: 1 + revises]:
+        done = await take(db, read(document(*each)))
+    _, second = await held(db)
+    begin = journal.insert
+
+    async def edited(*given: Any, **more: Any) -> int:
+        edit = Edit(observation="A person wrote this")
+        if given[1] == journal.UNDO:
+            await curate.edit(context(db, LATER), second.id, edit, version=None)
+        return await begin(*given, **more)
+
+    monkeypatch.setattr(acts, "FIRST", 0)
+    monkeypatch.setattr(journal, "insert", edited)
+    undone = await acts.undo(db, done.act or 0, now=LATER)
+
+    assert (undone.rows, undone.left) == (1, 1)
+    left = [each.observation for each in await held(db)]
+    assert left == ["Takes 1s"] * revises + ["A person wrote this"]
 
 
 async def test_moved_section_of_a_note_revises_its_memory(db: Database) -> None:

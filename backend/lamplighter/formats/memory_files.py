@@ -12,7 +12,7 @@ from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.fields import DeclaredField
 from lamplighter.domain.memory.memory import ACTIVE_THRESHOLD, MEMORY_FIELDS, Category
 from lamplighter.formats import serialize
-from lamplighter.formats.notebook import split_front_matter
+from lamplighter.formats.notebook import YAML_ERRORS, split_front_matter
 
 TEXT: Final = "observation"
 ALWAYS: Final = ("category", "confidence", "created_at")
@@ -106,7 +106,7 @@ def _load(front: str) -> dict[Any, Any]:
         )
     try:
         fields = yaml.load(front, Loader=_Loader) if front else {}
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except YAML_ERRORS as error:
         mark = getattr(error, "problem_mark", None)
         place = f" (line {mark.line + 2})" if mark else ""
         raise Invalid(InvalidField("front matter", f"is not YAML{place}")) from error
@@ -134,9 +134,9 @@ def _read(name: str, value: Any) -> Any:
 def _moment(value: Any) -> datetime:
     try:
         at = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    except ValueError as error:
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise ValueError("must be a time such as 2026-01-31T12:00:00Z") from error
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
 def _choice(*choices: str, convert: Callable[[str], Any] = str) -> Callable[[Any], Any]:

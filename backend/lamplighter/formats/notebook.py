@@ -23,6 +23,13 @@ TAG_CHARS: Final = 40
 PARSED_PAGES: Final = 16
 _FRONT: Final = "front_matter"
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+SHORT_CHARS: Final = 4_000
+"""The loader in C reads only front matter of this length: it crashes on deep nesting."""
+YAML_ERRORS: Final = (
+    *(yaml.YAMLError, RecursionError),
+    *(ValueError, TypeError, AttributeError, LookupError),
+)
+"""The errors of PyYAML; the last ones are about tags that do not fit their values."""
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
 
@@ -73,8 +80,8 @@ def parse(text: str) -> NotebookPage:
     front = _front_matter(tokens)
     return NotebookPage(
         parts=(*([PageText(mark)] if mark else ()), *_parts(source.split("\n"), tokens)),
-        title=str(front.get("title") or ""),
-        name=str(front.get("name") or ""),
+        title=_scalar(front.get("title")),
+        name=_scalar(front.get("name")),
         newline=newline,
     )
 
@@ -91,10 +98,16 @@ def _front_matter(tokens: Sequence[Token]) -> dict[str, Any]:
     if not tokens or tokens[0].type != _FRONT:
         return {}
     try:
-        found = yaml.load(tokens[0].content, _LOADER)
-    except (yaml.YAMLError, ValueError):
+        source = tokens[0].content
+        found = yaml.load(source, _LOADER if len(source) <= SHORT_CHARS else yaml.SafeLoader)
+    except YAML_ERRORS:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _scalar(value: Any) -> str:
+    """Return a value as text; that of a collection of aliases could fill the memory."""
+    return "" if isinstance(value, list | dict | set) else str(value or "")
 
 
 def _parts(lines: Sequence[str], tokens: Sequence[Token]) -> Iterator[PageText | PageLine]:

@@ -123,6 +123,21 @@ def test_the_page_name_comes_from_valid_front_matter() -> None:
     assert parse("---\ntitle: [\n---\n- a\n").name == ""
 
 
+@pytest.mark.parametrize("value", ["!!bool x", "!!timestamp x", "!!set [a]", "[" * 70_000])
+def test_invalid_front_matter_has_no_name(value: str) -> None:
+    page = parse(f"---\nname: NAS\na: {value}\n---\n- a\n")
+
+    assert page.name == ""
+    assert len(page.lines) == 1
+
+
+def test_a_collection_that_contains_another_one_many_times_is_no_name() -> None:
+    levels = [f"a{each}: &a{each} [{', '.join([f'*a{each - 1}'] * 10)}]" for each in range(1, 9)]
+    front = "\n".join(["a0: &a0 [x]", *levels, "name: *a8"])
+
+    assert parse(f"---\n{front}\n---\n- a\n").name == ""
+
+
 def test_windows_line_breaks_are_preserved() -> None:
     text = "# a\r\n\r\n- [timing] x ^m1\r\n- [timing] y ^m2\r\n"
 

@@ -2,9 +2,11 @@
 
 import asyncio
 import ipaddress
+import os
 import shutil
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -380,6 +382,22 @@ async def test_an_invalid_authority_is_reported(tmp_path: Path, content, words) 
     outcome = await look(1, ca=str(path))
 
     assert outcome.detail == words.format(path)
+
+
+async def test_checks_of_an_unreachable_authority_occupy_one_thread(tmp_path: Path) -> None:
+    path = tmp_path / "ca.pem"
+    os.mkfifo(path)  # a read waits, like that of a mount whose server is gone
+    with ThreadPoolExecutor(2) as threads:
+        asyncio.get_running_loop().set_default_executor(threads)
+
+        outcomes = [await look(1, ca=str(path), timeout=0.2) for _ in range(3)]
+
+        try:
+            async with asyncio.timeout(10):
+                assert await asyncio.to_thread(str, "free") == "free"
+        finally:
+            path.write_bytes(b"x")
+    assert {each.detail for each in outcomes} == {"timed out after 0.2 s"}
 
 
 async def test_a_link_local_address_is_not_checked() -> None:

@@ -64,9 +64,8 @@ async def probe_tcp(check: TcpCheck) -> ProbeAnswer:
 
 async def probe_disk(check: DiskCheck) -> ProbeAnswer:
     """Measure the free space of the disk that contains the path."""
-    # in a thread: a mount blocks if its server is gone
     try:
-        usage = await asyncio.to_thread(os.statvfs, check.path)
+        usage = await network.call_in_thread(os.statvfs, check.path)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise RefusedError(f"cannot read {check.path}: {reason}") from error

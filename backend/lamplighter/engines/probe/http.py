@@ -40,7 +40,7 @@ async def preload(*, tls: bool = True) -> None:
     `tls`: load the certificate authorities too, which takes longest.
     """
     if tls:
-        await asyncio.to_thread(network.trust, None)
+        await network.trust(None)
     with suppress(httpx2.HTTPError, OSError), socket.socket() as shut:
         shut.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{shut.getsockname()[1]}/"
@@ -139,7 +139,7 @@ async def _exchange(check: HttpCheck, url: httpx2.URL, address: str, *, connect:
     """
     limits = httpx2.Timeout(check.timeout, connect=connect)
     if check.verify_tls and url.scheme == "https":
-        context = await asyncio.to_thread(network.trust, check.ca)
+        context = await network.trust(check.ca)
     else:
         context = network.accept_any()
     async with httpx2.AsyncClient(trust_env=False, verify=context, timeout=limits) as client:

@@ -4,13 +4,13 @@ import asyncio
 import os
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from errno import ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENETUNREACH, EPIPE
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lamplighter import clock
 from lamplighter.domain.services.check import (
@@ -28,10 +28,13 @@ if TYPE_CHECKING:  # each import takes 0.1 s, and few checks need it
     from cryptography.x509 import Certificate
     from httpx2 import URL
 
+P = TypeVar("P", bound=Hashable)
+T = TypeVar("T")
 
 MAX_ADDRESSES: Final = 4
 """How many addresses of one name are tried."""
 
+_calls: Final[dict[Hashable, asyncio.Task[Any]]] = {}
 _STREAM: Final = socket.SOCK_STREAM
 _NUMERIC: Final = socket.AI_NUMERICHOST
 _ERRNO: Final = {
@@ -109,6 +112,19 @@ async def open_connection(host: str, port: int, *, within: float) -> AsyncIterat
                 continue
             yield plug
             return
+
+
+async def call_in_thread(work: Callable[[P], T], path: P) -> T:
+    """Return the result of a call that waits as long as the mount of a path has no server.
+
+    All checks of the path wait for one call: their calls would occupy every thread.
+    """
+    key = asyncio.get_running_loop(), work, path
+    if key not in _calls:
+        _calls[key] = asyncio.create_task(asyncio.to_thread(work, path))
+        _calls[key].add_done_callback(lambda _: _calls.pop(key))
+    found: T = await asyncio.shield(_calls[key])
+    return found
 
 
 def target_of(check: Check) -> str:
@@ -194,7 +210,7 @@ _NOT_TLS: Final = frozenset(
 
 async def probe_tls(check: TlsCheck) -> ProbeAnswer:
     """Perform a TLS handshake, and check how long the certificate is valid."""
-    context = await asyncio.to_thread(trust, check.ca) if check.verify else accept_any()
+    context = await trust(check.ca) if check.verify else accept_any()
     try:
         certificate = await _certificate(check, context)
     except ssl.SSLCertVerificationError as error:
@@ -209,12 +225,15 @@ async def probe_tls(check: TlsCheck) -> ProbeAnswer:
     return ProbeAnswer(ok=True, answered=True, warning=warning, detail="" if warning else until)
 
 
-def trust(ca: str | None) -> ssl.SSLContext:
+async def trust(ca: str | None) -> ssl.SSLContext:
     """Return the context of TLS connections that trust the authorities in `ca`, or the system's.
 
-    They are read again after a change of their files. Call it in a thread: a file may be on a
-    mount whose server is gone. Raises RefusedError.
+    They are read again after a change of their files. Raises RefusedError.
     """
+    return await call_in_thread(_trust, ca)
+
+
+def _trust(ca: str | None) -> ssl.SSLContext:
     return _trusting(ca, *map(_file_state, (ca,) if ca else _system_authorities()))
 
 

@@ -70,6 +70,11 @@ async def record(
     await db.run_many(_INSERT_IMPORT, values)
 
 
+async def forget_texts(db: Database, ids: Sequence[int]) -> None:
+    """Forget the texts of the rows that some memories came from: the next import applies them."""
+    await db.execute(sa.update(imports).where(imports.c.memory_id.in_(ids)).values(said=""))
+
+
 async def find_native(db: Database, memory_id: int, created_at: datetime) -> Memory | None:
     """Return the memory with an ID if it was created here at `created_at`.
 

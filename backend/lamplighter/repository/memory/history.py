@@ -116,6 +116,18 @@ async def changes_after(db: Database, memory_id: int, number: int) -> list[Histo
     return await history_rows.oldest(db, history.c.memory_id == memory_id, history.c.id > number)
 
 
+async def last_id(db: Database) -> int:
+    """Return the ID of the newest entry; 0 without entries."""
+    return await db.fetch_val(sa.select(sa.func.max(history.c.id))) or 0
+
+
+async def changed_after(db: Database, ids: Sequence[int], number: int) -> set[int]:
+    """Return those of some memories that have changed after entry `number`."""
+    some = history.c.memory_id.in_(ids), history.c.id > number
+    query = sa.select(history.c.memory_id).where(*some)
+    return {row["memory_id"] for row in await db.fetch_all(query)}
+
+
 async def text_before(db: Database, memory_id: int, moment: datetime) -> str | None:
     """Return the text of a memory at a moment; None if the memory has not changed since."""
     changed = (history.c.memory_id == memory_id, history.c.at > moment)

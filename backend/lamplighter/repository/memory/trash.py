@@ -272,6 +272,8 @@ def _move_statements() -> sa.Insert:
 _OF_IMPORTS: Final = InIdList(imports.c.memory_id, IDS)
 _OF_TRASHED: Final = InIdList(trash_imports.c.memory_id, IDS)
 _REIMPORTED: Final = sa.exists().where(imports.c.ref == trash_imports.c.ref)
+_IMPORTED_AGAIN: Final = trash_imports.c.ref.in_(sa.select(imports.c.ref).where(_OF_IMPORTS))
+"""The origins of memories in the trash whose later import follows them there, and keeps these."""
 _FEED: Final = (
     feed.c.entity == ENTITY,
     InIdList(feed.c.entity_id, IDS),
@@ -290,6 +292,7 @@ _MOVE: Final = tuple(
     for statement in (
         _recording(memories, memories.c.version + 1, DELETED, CHOSEN),
         _move_statements(),
+        sa.delete(trash_imports).where(_IMPORTED_AGAIN),
         _moving(imports, trash_imports, _IMPORTED, _OF_IMPORTS),
         sa.delete(analyses).where(InIdList(analyses.c.memory_id, IDS)),
         sa.update(feed).where(*_FEED).values(row=sa.null()),

@@ -31,6 +31,7 @@ async def list_signals(
     """Return the newest signals of a push check; raises NotFound."""
     from lamplighter.usecases.services import push_checks  # slow import: records results
 
+    _declared(here, service)
     services = here.services().last_good()
     found, declared = push_checks.find_push_check(services, service, check)
     page = await pushes.page(here.db, found.name, declared.name, limit=limit)
@@ -97,8 +98,10 @@ async def read_service(here: "QueryContext", *, service: str) -> dict[str, Any]:
 
 
 def _declared(here: "QueryContext", service: str) -> Service:
-    declared = here.services().last_good().find(service)
+    file = here.services()
+    declared = file.last_good().find(service)
     if declared is None:
+        file.load()  # the reason may be an error of the file
         raise NotFound(f"Service {service!r} not found in {here.settings.services}.")
     return declared
 

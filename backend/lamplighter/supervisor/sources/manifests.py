@@ -61,7 +61,7 @@ def read_manifests(roots: Roots, root: Path) -> Manifests:
             continue
         try:
             reader(manifests, text, path)
-        except (ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError):
+        except (LookupError, TypeError, AttributeError, RecursionError, ValueError, yaml.YAMLError):
             continue  # a broken manifest declares nothing
     return manifests
 

@@ -24,7 +24,12 @@ from lamplighter.domain.verify.verdict import VERIFIED
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import ActChanges, JournalEntry
-from lamplighter.repository.clients import client_prompts, interactive_sessions, transcripts
+from lamplighter.repository.clients import (
+    client_prompts,
+    imports,
+    interactive_sessions,
+    transcripts,
+)
 from lamplighter.repository.graph import undo as graph
 from lamplighter.repository.memory import bulk, history, knowledge, memories, reviews, trash
 from lamplighter.repository.memory.history import DELETED, PURGED, RESTORED, HistoryRecord
@@ -65,6 +70,7 @@ LINKING: Final = ("organize", "withdraw")
 """The acts that link memories: their undo removes the links."""
 
 MAX_NAMED: Final = 5
+REVERTED_AT_ONCE: Final = 10
 
 
 REST: Final = "The rest can be undone."
@@ -87,12 +93,22 @@ class RevertResult:
 
 @dataclass(slots=True)
 class UndoPlan:
-    """The changes that an undo makes to memories, and its conflicts by memory."""
+    """The changes that an undo makes to memories, and its conflicts by memory.
 
+    `newest` is the newest entry of the history when it was made.
+    """
+
+    newest: int = 0
     restore: list[int] = field(default_factory=list)
     discard: list[ActChanges] = field(default_factory=list)
     revert: list[ActChanges] = field(default_factory=list)
     conflicts: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """The number of memories that the undo concerns."""
+        planned = len(self.restore) + len(self.discard) + len(self.revert)
+        return planned + len(self.conflicts)
 
 
 async def undo(db: Database, act_id: int, *, now: datetime, partly: bool = False) -> RevertResult:
@@ -117,7 +133,7 @@ async def undo(db: Database, act_id: int, *, now: datetime, partly: bool = False
             await journal.finish(db, number, rows)
     recorded.set(number)
     unfinished.set(None)
-    left = len(plan.conflicts)
+    left = plan.size - len(ids)
     return RevertResult(act=number, undoes=act, ids=sorted(ids), rows=rows, left=left)
 
 
@@ -166,7 +182,7 @@ async def undoable(db: Database, act_id: int) -> JournalEntry:
 
 
 async def _plan(db: Database, act: JournalEntry) -> UndoPlan:
-    plan = UndoPlan()
+    plan = UndoPlan(newest=await history.last_id(db))
     discarded = set(await trash.of_act(db, act.id))
     later_changes = await journal.changed_since(db, act.id)
     made = await journal.changes_of_act(db, act.id)
@@ -264,16 +280,20 @@ async def _apply_plan(
         for cause in (RESTORED, DELETED)
     )
     restore = partial(trash.restore, db, why=restored, now=now, alone=alone)
-    discard = partial(trash.move, db, why=deleted, now=now, alone=alone)
+
+    async def discard(some: Sequence[int]) -> list[int]:
+        unchanged = await _unchanged(db, some, plan.newest)
+        return await trash.move(db, unchanged, deleted, now=now, alone=alone)
+
     ids = await in_batches(db, plan.restore, restore)
     ids += await in_batches(db, [each.memory_id for each in plan.discard], discard)
     await _restore_in_trash(db, plan.discard, now=now)
     if act.action in bulk.ACTS and not alone:
         revert = partial(bulk.undo, db, undoes=act.id, act=number, reason=reason, now=now)
         return ids + await in_batches(db, [each.first for each in plan.revert], revert)
-    for each in plan.revert:
-        await _revert_memory(db, each.memory_id, act.id, number, now=now)
-    return ids + [each.memory_id for each in plan.revert]
+    revert = partial(_revert_some, db, act=act, number=number, newest=plan.newest, now=now)
+    numbers = [each.memory_id for each in plan.revert]
+    return ids + await in_batches(db, numbers, revert, first=REVERTED_AT_ONCE)
 
 
 async def _restore_in_trash(db: Database, made: Sequence[ActChanges], *, now: datetime) -> None:
@@ -284,14 +304,31 @@ async def _restore_in_trash(db: Database, made: Sequence[ActChanges], *, now: da
                 await trash.restore_deletion(db, each.memory_id, each.first, now=now)
 
 
+async def _unchanged(db: Database, ids: Sequence[int], newest: int) -> list[int]:
+    """Return those of some memories that have not changed after entry `newest`."""
+    changed = await history.changed_after(db, ids, newest)
+    return [each for each in ids if each not in changed]
+
+
+async def _revert_some(
+    db: Database, ids: Sequence[int], *, act: JournalEntry, number: int, newest: int, now: datetime
+) -> list[int]:
+    """Undo the changes of an act to some memories, except those that have changed meanwhile."""
+    reverted = await _unchanged(db, ids, newest)
+    for each in reverted:
+        await _revert_memory(db, each, act.id, number, now=now)
+    if act.action == IMPORT:
+        await imports.forget_texts(db, reverted)
+    return reverted
+
+
 async def _revert_memory(
     db: Database, memory_id: int, act: int, number: int, *, now: datetime
 ) -> None:
     """Undo the changes of an act to one memory, step by step, the last one first."""
     memory = await memories.get(db, MemoryId(memory_id))
     for step in reversed(await history.of_act(db, memory_id, act)):
-        if memory is None:
-            raise Conflict(f"Nothing was undone. Memory {memory_id} was deleted.")
+        assert memory is not None  # else it would have changed since
         before = restore_before(memory, step)
         holder = await find_key_holder(db, memory, before)
         if holder is not None:

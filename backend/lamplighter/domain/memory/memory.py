@@ -20,7 +20,6 @@ CONTRADICTION: Final = 0.2
 MAX_OBSERVATION_CHARS: Final = 50_000
 MAX_TAGS: Final = 20
 LONG_MARKER_CHARS: Final = 2_000
-MAX_TAGS: Final = 20
 GENERAL: Final = "general"
 OPERATIONS: Final = "ops"
 PROJECT: Final = "project"

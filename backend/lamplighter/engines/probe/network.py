@@ -122,9 +122,15 @@ async def call_in_thread(work: Callable[[P], T], path: P) -> T:
     key = asyncio.get_running_loop(), work, path
     if key not in _calls:
         _calls[key] = asyncio.create_task(asyncio.to_thread(work, path))
-        _calls[key].add_done_callback(lambda _: _calls.pop(key))
+        _calls[key].add_done_callback(lambda done: _end_call(key, done))
     found: T = await asyncio.shield(_calls[key])
     return found
+
+
+def _end_call(key: Hashable, done: asyncio.Task[Any]) -> None:
+    del _calls[key]
+    if not done.cancelled():
+        done.exception()  # asyncio would log an error that no check waits for any more
 
 
 def target_of(check: Check) -> str:

@@ -14,6 +14,7 @@ from lamplighter.domain.notebook.page import NotebookPage, PageText, line_of, me
 from lamplighter.domain.notebook.place import INDEX, PagePlace, owner_of, place_from, place_of
 from lamplighter.domain.search.search import NotebookText
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.text import escape_terminal
 from lamplighter.formats import notebook as markdown
 from lamplighter.notebook.git import GitError, GitHistory
 from lamplighter.notebook.tree import digest_of
@@ -221,6 +222,10 @@ def _opening(place: PagePlace) -> Iterator[str]:
 ONE_REPORT: Final = timedelta(minutes=1)
 """Both processes of a home synchronize the notebook: the second one repeats no report."""
 
+ONE_REMINDER: Final = timedelta(days=1)
+"""A restarted process repeats no report of the same unreadable files within a day."""
+
+UNREAD: Final = "Notebook: {} Correct or rename the file, so that its edits are read."
 UNWRITABLE: Final = "The notebook cannot be written: {}. Memories are stored as before."
 WRITABLE: Final = "The notebook can be written again."
 
@@ -236,6 +241,7 @@ async def keep_in_step(here: NotebookContext, *, quiet: float = 0.0) -> bool:
         logger.warning("The notebook cannot be updated now: %s", error)
         return False
     await _report(here, "")
+    await _report_unread(here)
     return True
 
 
@@ -247,10 +253,28 @@ async def _report(here: NotebookContext, problem: str) -> None:
     level = Level.WARNING if problem else Level.INFO
     text = UNWRITABLE.format(problem) if problem else WRITABLE
     logger.log(logging.WARNING if problem else logging.INFO, "%s", text)
+    await _record(here, level, text, ONE_REPORT)
+
+
+async def _report_unread(here: NotebookContext) -> None:
+    """Record an event when files of pages cannot be read: their edits are ignored."""
+    found, reported = here.tree.skipped, here.tree.reported
+    here.tree.reported = dict(found)
+    new = [f"{name} is not read: {why}." for name, why in found.items() if name not in reported]
+    if new:
+        others = len(new) - 1
+        more = f" ({others:,} more {'file' if others == 1 else 'files'})" if others else ""
+        text = here.redact(UNREAD.format(f"{escape_terminal(new[0])}{more}"))
+        logger.warning("%s", text)
+        await _record(here, Level.WARNING, text, ONE_REMINDER)
+
+
+async def _record(here: NotebookContext, level: Level, text: str, once: timedelta) -> None:
+    """Record an event, unless the same one was recorded this shortly before."""
     now = here.now()
     try:
         async with writing(here.db):
-            if not await events.recorded_after(here.db, text, None, now - ONE_REPORT):
+            if not await events.recorded_after(here.db, text, None, now - once):
                 await events.insert(here.db, level, text, source=SOURCE, now=now)
     except (Error, TimeoutError) as error:
         logger.warning("An event cannot be recorded now: %s", error)

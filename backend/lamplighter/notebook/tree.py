@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from lamplighter.domain.errors import Busy
 from lamplighter.domain.notebook.place import INDEX, SECTIONS
+from lamplighter.notebook.unrecorded import UnrecordedWrites
 
 RENAME_EXCHANGE: Final = 2
 _UNSUPPORTED: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
@@ -139,6 +140,7 @@ class NotebookTree:
         self.reported: dict[str, str] = {}
         self.problem = ""
         self.edited_since = 0.0
+        self.unrecorded = UnrecordedWrites(home)
         self._lock = home / LOCK
         self._read: dict[str, tuple[tuple[int, ...], PageFile]] = {}
 

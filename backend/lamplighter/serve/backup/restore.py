@@ -15,6 +15,7 @@ from lamplighter.domain.actions.halt import FILE as HALT
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.notebook.index import INDEX_START, RESTORED_START
 from lamplighter.domain.notebook.place import INDEX
+from lamplighter.notebook.unrecorded import WRITING
 from lamplighter.repository.store import database as numbers
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import display_address, file_of, is_postgres, sqlite_url
@@ -145,7 +146,7 @@ def _existing_files(settings: Settings) -> Iterator[Path | str]:
 def _stage_files(settings: Settings, path: Path, made: Manifest) -> Replacement:
     """Stage the new version of every file beside its place; migrate and check the database."""
     places: dict[str, str] = {}
-    gone: list[str] = []
+    gone = [str(settings.home / WRITING)]  # names pages that are replaced here
 
     def place(target: Path) -> Path:
         source = file_replacement.staging_path(target)

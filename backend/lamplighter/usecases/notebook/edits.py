@@ -46,6 +46,7 @@ from lamplighter.usecases.access.recording import Recording, recorded, recording
 from lamplighter.usecases.memory.curate import check_key
 from lamplighter.usecases.notebook.context import ACTION, NotebookContext, SyncResult
 from lamplighter.usecases.notebook.following import take_step
+from lamplighter.usecases.notebook.interrupted import record_written
 
 RESTORED: Final = "An earlier version of the page was restored."
 DAMAGED: Final = "The file is empty or contains zero bytes, as after a power failure."
@@ -124,6 +125,7 @@ async def _changed_pages(
     if files is None:
         await _forget_files(here.db, digests)
         return _Changed({}, {}, {})
+    digests |= await record_written(here, files, digests)
     unread = {path.removesuffix(".md") for path in here.tree.skipped}
     paths = [
         path

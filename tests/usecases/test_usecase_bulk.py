@@ -22,6 +22,7 @@ from lamplighter.repository.memory import history, memories
 from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.dialect import stamp
+from lamplighter.repository.upkeep import batches
 from lamplighter.repository.upkeep.batches import FIRST
 from lamplighter.usecases.memory import bulk, curate, journal, lookup, undo
 from lamplighter.usecases.memory.bulk import BulkAction
@@ -308,6 +309,30 @@ async def test_completed_batches_survive_a_failure_and_can_be_undone(
     assert done == [(FIRST,)]
     assert (len(back.ids), back.left) == (FIRST, 0)
     assert direct_writes.run(url, count) == [(0,)]
+
+
+@pytest.mark.parametrize("action", ["deactivate", "delete"])
+async def test_bulk_act_that_is_undone_while_it_runs_stops_and_leaves_no_change(
+    db: Database, url: str, monkeypatch: pytest.MonkeyPatch, action: Any
+) -> None:
+    row = f"('timing', 'Takes 60s', 0.7, '{stamp(NOON)}', '{stamp(NOON)}')"
+    names = "category, observation, confidence, created_at, updated_at"
+    direct_writes.run(url, f"INSERT INTO memories ({names}) VALUES {', '.join([row] * 1_200)}")
+    undone: list[journal.RevertResult] = []
+
+    async def undo_then_rest(*_: Any) -> None:
+        if not undone:
+            undone.append(await journal.undo(db, 1, now=LATER))
+
+    monkeypatch.setattr(batches, "_rest", undo_then_rest)
+
+    with pytest.raises(Conflict, match=r"Act 1 was undone while .* It stopped there."):
+        await bulk.apply_action(db, MemoryFilter(), BulkAction(action=action), now=LATER)
+
+    assert [len(each.ids) for each in undone] == [FIRST]
+    assert direct_writes.run(url, "SELECT count(*) FROM memories WHERE active = 1") == [(1_200,)]
+    with pytest.raises(Conflict, match="Act 1 was already undone by act 2"):
+        await journal.undo(db, 1, now=LATER)
 
 
 async def test_bulk_act_within_a_transaction_is_rolled_back_with_it(db: Database) -> None:

@@ -185,7 +185,7 @@ async def test_earlier_text_that_is_now_refused_does_not_stop_an_apply(
     await typed(db)
     tree = tree_in(tmp_path)
     await export_directory(db, tree)
-    [(path, base)] = tree.read_base().items()
+    [(path, base)] = tree.read_base({}).items()
     twice = base.text.replace("category:", "category: timing\ncategory:")
     tree.write_base({path: replace(base, text=twice)})
     edit(tmp_path, path, "60s", "90s")
@@ -248,6 +248,86 @@ async def test_apply_rejects_links_and_hostile_names(db: Database, tmp_path: Pat
     assert len(await held(db)) == 1
     with pytest.raises(Unavailable):
         await plan(here(db), MemoryDirectory(tmp_path / "missing", tmp_path / "home"))
+
+
+class _FullDisk(MemoryDirectory):
+    """A directory whose disk is full after a number of files."""
+
+    left = 1
+
+    def write(self, path: str, text: str) -> None:
+        if not self.left:
+            raise Unavailable(f"Cannot write {path}: No space left on device.")
+        self.left -= 1
+        super().write(path, text)
+
+
+async def test_memory_changed_after_an_interrupted_export_is_not_doubled(
+    db: Database, tmp_path: Path
+) -> None:
+    await typed(db)
+    first = await typed(db, observation="Needs the NAS")
+    tree = tree_in(tmp_path)
+    with pytest.raises(Unavailable, match=r"No space left on device. The export is incomplete."):
+        await export_directory(db, _FullDisk(tree.root, tmp_path / "home"))
+    await curate.edit(context(db), first.id, Edit(observation="Needs two NAS"), version=None)
+    assert len(content(tree.root)) == 1
+
+    made = await export_directory(db, tree)
+
+    assert (len(made.written), made.removed) == (2, [])
+    assert (await apply(here(db), tree)).changes == []
+    assert {each.observation for each in await held(db)} == {
+        "Takes 60s to start after restart",
+        "Needs two NAS",
+    }
+
+
+async def test_file_removed_by_an_interrupted_export_is_no_edit(
+    db: Database, tmp_path: Path
+) -> None:
+    first = await typed(db)
+    await typed(db, observation="Needs the NAS")
+    tree = tree_in(tmp_path)
+    await export_directory(db, tree)
+    base = tree.read_base({})
+    await curate.delete(db, first.id, version=None, now=LATER)
+    await export_directory(db, tree)
+    tree.write_base(base, tree.read_base({}))  # killed after it removed the file
+    await journal.restore(db, first.id, now=LATER)
+
+    assert (await plan(here(db), tree)).changes == []
+    assert (await export_directory(db, tree)).written == [PATH]
+
+
+async def test_file_edited_after_an_interrupted_export_is_applied(
+    db: Database, tmp_path: Path
+) -> None:
+    await typed(db)
+    tree = tree_in(tmp_path)
+    await export_directory(db, tree)
+    tree.write_base({}, tree.read_base({}))  # killed after it wrote the file
+    edit(tmp_path, PATH, "60s", "75s")
+
+    [change] = (await apply(here(db), tree)).changes
+
+    assert change.action is FileAction.CHANGE
+    assert len(await held(db)) == 1
+
+
+def test_failed_write_leaves_no_hidden_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    tree = tree_in(tmp_path)
+
+    with pytest.raises(Unavailable, match="No space left on device"):
+        tree.write(PATH, "text")
+
+    assert not [each for each in tree.root.rglob("*") if each.is_file()]
 
 
 async def test_export_does_not_write_through_a_link(db: Database, tmp_path: Path) -> None:

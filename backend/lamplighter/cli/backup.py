@@ -1,8 +1,10 @@
 """`lamplighter backup` and `lamplighter restore`."""
 
 import json
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,7 +51,8 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
 
     settings = load_settings()
     try:
-        made = backups.make(settings, directory, keep=keep)
+        with _sigterm_as_interrupt():
+            made = backups.make(settings, directory, keep=keep)
     except DamagedCopy as error:
         exit_with_error(f"The restore test failed: {error}.", status=EXIT_FAILED)
     result = {
@@ -97,7 +100,8 @@ def restore(path: Path, *, replace: bool, as_json: bool) -> None:
 
     settings = load_settings()
     report: Callable[[str], None] = (lambda text: None) if as_json else _report
-    restored = restoring.restore(settings, path, replace=replace, report=report)
+    with _sigterm_as_interrupt():
+        restored = restoring.restore(settings, path, replace=replace, report=report)
     aside = str(restored.replaced) if restored.replaced else None
     result = {
         "home": str(settings.home),
@@ -112,6 +116,16 @@ def restore(path: Path, *, replace: bool, as_json: bool) -> None:
             click.echo(json.dumps(result))
         elif moved:
             print_lines(moved, err=True)
+
+
+@contextmanager
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Handle SIGTERM like Ctrl-C: unfinished files are removed, and an error names the state."""
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _report(*lines: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import MemoryId
@@ -143,16 +143,23 @@ class MemoryDirectory:
         try:
             with self._opened(path) as directory:
                 temporary = f".{name}.new"
-                write_new(temporary, text.encode("utf-8", "replace"), directory)
-                os.chmod(temporary, 0o644, dir_fd=directory)
-                os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+                try:
+                    write_new(temporary, text.encode("utf-8", "replace"), directory)
+                    os.chmod(temporary, 0o644, dir_fd=directory)
+                    os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+                except OSError:
+                    remove_file(temporary, directory)
+                    raise
         except OSError as error:
             raise Unavailable(f"Cannot write {path}: {error.strerror}.") from error
 
     def remove(self, path: str) -> None:
-        """Remove a file."""
-        with suppress(FileNotFoundError), self._opened(path) as directory:
-            remove_file(path.rpartition("/")[2], directory)
+        """Remove a file; raises Unavailable if the file cannot be removed."""
+        try:
+            with suppress(FileNotFoundError), self._opened(path) as directory:
+                remove_file(path.rpartition("/")[2], directory)
+        except OSError as error:
+            raise Unavailable(f"Cannot remove {path}: {error.strerror}.") from error
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[int]:
@@ -171,17 +178,27 @@ class MemoryDirectory:
             for each in opened:
                 os.close(each)
 
-    def read_base(self) -> dict[str, BaseText]:
-        """Return the files as of the last export or apply; none before the first."""
+    def read_base(self, now: Mapping[str, str]) -> dict[str, BaseText]:
+        """Return the files as of the last export or apply; none before the first.
+
+        `now` are the current texts. Those that an interrupted export wrote or removed count as
+        exported.
+        """
         if self._base is None:
             return {}
         try:
             stored = json.loads(self._base.read_text(encoding="utf-8"))
-            files = stored["files"]
-            return {
-                path: BaseText(MemoryId(int(each["memory"])), str(each["text"]))
-                for path, each in files.items()
+            base, new = _base_texts(stored["files"]), stored.get("writing")
+            if new is None:
+                return base
+            new = _base_texts(new)
+            written = {
+                path: each
+                for path, each in new.items()
+                if now.get(path) == each.text or (path in now and path not in base)
             }
+            rest = {path: each for path, each in base.items() if path in now or path in new}
+            return {**rest, **written}
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -189,19 +206,37 @@ class MemoryDirectory:
                 f"{self._base} cannot be read. Remove it, then run `lamplighter plan` again."
             ) from error
 
-    def write_base(self, files: Mapping[str, BaseText]) -> None:
-        """Store the current files."""
+    def write_base(
+        self, files: Mapping[str, BaseText], writing: Mapping[str, BaseText] | None = None
+    ) -> None:
+        """Store the current files; `writing` are those after an export that begins now."""
         assert self._base is not None
-        self._base.parent.mkdir(mode=0o700, exist_ok=True)
-        held = {
-            path: {"memory": each.memory_id, "text": each.text}
-            for path, each in sorted(files.items())
-        }
-        text = json.dumps({"directory": str(self.root.resolve()), "files": held}, indent=1)
+        stored: dict[str, Any] = {"directory": str(self.root.resolve()), "files": _as_json(files)}
+        if writing is not None:
+            stored["writing"] = _as_json(writing)
         new = self._base.with_name(f".{self._base.name}.{os.getpid()}")
-        new.write_text(text, encoding="utf-8")
-        new.chmod(0o600)
-        new.replace(self._base)
+        try:
+            self._base.parent.mkdir(mode=0o700, exist_ok=True)
+            new.write_text(json.dumps(stored, indent=1), encoding="utf-8")
+            new.chmod(0o600)
+            new.replace(self._base)
+        except OSError as error:
+            with suppress(OSError):
+                new.unlink(missing_ok=True)
+            raise Unavailable(f"Cannot write {self._base}: {error.strerror}.") from error
+
+
+def _base_texts(stored: Any) -> dict[str, BaseText]:
+    return {
+        path: BaseText(MemoryId(int(each["memory"])), str(each["text"]))
+        for path, each in stored.items()
+    }
+
+
+def _as_json(files: Mapping[str, BaseText]) -> dict[str, Any]:
+    return {
+        path: {"memory": each.memory_id, "text": each.text} for path, each in sorted(files.items())
+    }
 
 
 def _open_problem(error: OSError) -> str:

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from lamplighter.domain.errors import Busy
 from lamplighter.domain.notebook.place import INDEX, SECTIONS
+from lamplighter.notebook.unrecorded import UnrecordedWrites
 
 RENAME_EXCHANGE: Final = 2
 _UNSUPPORTED: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
@@ -66,6 +67,8 @@ OTHER_HOME: Final = (
     "it is the notebook of another home; give each home its own directory, or remove {} in it to "
     "use it here"
 )
+LINK: Final = "it is a link, and links are not followed"
+NO_DIRECTORY: Final = "{} is a link or a file; make it a directory"
 ENDING: Final = ".md"
 PART: Final = ".part"
 """A new file while it is being written; it is renamed to `.new` once it is all on disk."""
@@ -125,17 +128,19 @@ def is_file_name(name: str) -> bool:
 class NotebookTree:
     """The pages below one directory.
 
-    `skipped` are unreadable files, with the reason; `problem` is why the directory could not be
-    used the last time; `edited_since` is since when an editor has been changing files. The
-    directory is used by the home of this `identity` alone.
+    `skipped` are unreadable files, with the reason, and `reported` those that an event has named;
+    `problem` is why the directory could not be used the last time; `edited_since` is since when an
+    editor has been changing files. The directory is used by the home of this `identity` alone.
     """
 
     def __init__(self, home: Path, identity: str = "") -> None:
         self._owner = OWNER + identity
         self.root = home / DIRECTORY
         self.skipped: dict[str, str] = {}
+        self.reported: dict[str, str] = {}
         self.problem = ""
         self.edited_since = 0.0
+        self.unrecorded = UnrecordedWrites(home)
         self._lock = home / LOCK
         self._read: dict[str, tuple[tuple[int, ...], PageFile]] = {}
 
@@ -288,7 +293,9 @@ class NotebookTree:
         except FileNotFoundError:
             return None
         except OSError as error:
-            self.skipped[f"{path}{ENDING}"] = error.strerror or "it cannot be opened"
+            self.skipped[f"{path}{ENDING}"] = (
+                LINK if error.errno == errno.ELOOP else error.strerror or "it cannot be opened"
+            )
             return None
         try:
             return self._read_file(path, file)
@@ -323,16 +330,23 @@ class NotebookTree:
         opened: list[int] = []
         try:
             with suppress(FileNotFoundError):
-                opened.append(os.open(self.root, _DIRECTORY))
+                opened.append(_open_directory(self.root))
                 if section:
                     if make:
                         with suppress(FileExistsError):
                             os.mkdir(section, 0o700, dir_fd=opened[0])
-                    opened.append(os.open(section, _DIRECTORY, dir_fd=opened[0]))
+                    opened.append(_open_directory(section, opened[0]))
             yield opened[-1] if len(opened) == (2 if section else 1) else None
         finally:
             for each in opened:
                 os.close(each)
+
+
+def _open_directory(path: Path | str, parent: int | None = None) -> int:
+    try:
+        return os.open(path, _DIRECTORY, dir_fd=parent)
+    except NotADirectoryError as error:
+        raise OSError(error.errno, NO_DIRECTORY.format(path), str(path)) from error
 
 
 def _try_lock(file: int) -> bool:

@@ -49,14 +49,26 @@ async def show(request: Request, here: ApiContext) -> Response:
 
 
 @operation(
-    "PUT", "/notebook/MEMORY", "memories:write", shapes.PageWritten, problems=(404,), matches=True
+    "PUT",
+    "/notebook/MEMORY",
+    "memories:write",
+    shapes.PageWritten,
+    problems=(404, 409),
+    matches=True,
 )
 async def write_index(request: Request, here: ApiContext, body: shapes.PageIn) -> Response:
     """Write the notes of the index; a changed index outside of them needs a review."""
     return await _write(request, here, INDEX, body.text)
 
 
-@operation("PUT", "/notebook/{section}/{name}", "memories:write", shapes.PageWritten, matches=True)
+@operation(
+    "PUT",
+    "/notebook/{section}/{name}",
+    "memories:write",
+    shapes.PageWritten,
+    problems=(409,),
+    matches=True,
+)
 async def write(request: Request, here: ApiContext, body: shapes.PageIn) -> Response:
     """Write a page of the notebook, and read its edits."""
     return await _write(request, here, _path(request), body.text)

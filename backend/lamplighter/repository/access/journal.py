@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain.errors import Conflict
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER
 from lamplighter.repository.store.statements import Page, Statement, newest_first, prepare_insert
@@ -31,6 +32,10 @@ _FINISH: Final = Statement(
         memory_id=sa.func.coalesce(sa.bindparam("memory", type_=NUMBER), acts.c.memory_id),
     )
 )
+_UNDO_OF: Final = Statement(
+    sa.select(sa.func.max(acts.c.id)).where(acts.c.undoes == sa.bindparam("act", type_=NUMBER))
+)
+UNDONE_MEANWHILE: Final = "Act {} was undone while it was running. It stopped there."
 _LATER: Final = history.alias("later")
 _STEP: Final = history.alias("step")
 
@@ -107,6 +112,12 @@ async def finish(db: Database, act_id: int, changed: int, *, memory_id: int | No
 async def withdraw(db: Database, act_id: int) -> None:
     """Remove an act that changed nothing."""
     await db.execute(sa.delete(acts).where(acts.c.id == act_id))
+
+
+async def expect_not_undone(db: Database, act_id: int) -> None:
+    """Raise Conflict if an act in progress was undone; call it within each of its transactions."""
+    if await db.fetch_val(_UNDO_OF(act=act_id)) is not None:
+        raise Conflict(UNDONE_MEANWHILE.format(act_id))
 
 
 async def get(db: Database, act_id: int) -> JournalEntry | None:

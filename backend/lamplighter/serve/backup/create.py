@@ -33,6 +33,7 @@ DIRECTORY: Final = "backups"
 LOCK: Final = ".lock"
 GENERATED: Final = f"{manifest.NAME}{'[0-9]' * 8}T{'[0-9]' * 12}Z"
 """The pattern of the names that backups get; a person's copies have other names."""
+INTERRUPTED: Final = "The backup was interrupted. No backup was created. Run the command again."
 BUSY: Final = "Another backup is running in {}. Try again when it has finished."
 
 
@@ -77,6 +78,15 @@ def translate_errors(settings: Settings, to: Path) -> Iterator[None]:
         raise Unavailable(f"{where} cannot be used: {error.strerror}.") from error
 
 
+@contextmanager
+def interruption(message: str) -> Iterator[None]:
+    """Translate Ctrl-C, and SIGTERM to a command, to Unavailable: its status names the outcome."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise Unavailable(message) from error
+
+
 def _back_up(settings: Settings, directory: Path, keep: int) -> Backup:
     if not settings.home.is_dir() or migrate.revision_of(settings.database_url) is None:
         raise Unavailable(f"There is nothing to back up: {settings.home} has no database yet.")
@@ -90,11 +100,12 @@ def _back_up(settings: Settings, directory: Path, keep: int) -> Backup:
         stale = _remove(sorted(directory.glob(f"{manifest.PARTIAL}{GENERATED}")))
         name = f"{manifest.NAME}{clock.now():%Y%m%dT%H%M%S%fZ}"
         partial = _partial(directory / name)
-        try:
-            made = _make(settings, partial)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
+        with interruption(INTERRUPTED):
+            try:
+                made = _make(settings, partial)
+            except BaseException:
+                shutil.rmtree(partial, ignore_errors=True)
+                raise
         path = directory / name
         os.rename(partial, path)
         manifest.flush(path)

@@ -15,6 +15,7 @@ from lamplighter.domain.actions.halt import FILE as HALT
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.notebook.index import INDEX_START, RESTORED_START
 from lamplighter.domain.notebook.place import INDEX
+from lamplighter.notebook.unrecorded import WRITING
 from lamplighter.repository.store import database as numbers
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import display_address, file_of, is_postgres, sqlite_url
@@ -35,6 +36,11 @@ OTHER_DATABASE_KIND: Final = (
 INTERRUPTED: Final = (
     "The restore into {} was interrupted: {}. Start PostgreSQL again. The next command or process "
     "that starts completes or undoes the restore."
+)
+STOPPED: Final = "The restore was interrupted. Nothing was changed. Run the command again."
+STOPPED_HALFWAY: Final = (
+    "The restore was interrupted while it replaced the data. The next command or process that "
+    "starts completes or undoes the restore."
 )
 
 Report = Callable[[str], None]
@@ -60,8 +66,9 @@ def restore(settings: Settings, path: Path, *, replace: bool, report: Report) ->
 
 
 def _restore(settings: Settings, path: Path, *, replace: bool, report: Report) -> Restored:
-    made = manifest.read(path)
-    manifest.check(path, made)
+    with create.interruption(STOPPED):
+        made = manifest.read(path)
+        manifest.check(path, made)
     files = "1 file" if len(made.files) == 1 else f"{len(made.files):,} files"
     report(f"Backup of {made.made_at} is complete: {files}.")
     _check_kind(settings, made)
@@ -73,23 +80,35 @@ def _restore(settings: Settings, path: Path, *, replace: bool, report: Report) -
         in_use = [str(each) for each in _existing_files(settings)]
         if in_use and not replace:
             raise Unavailable(HOME_NOT_EMPTY.format(in_use[0]))
-        shutil.rmtree(settings.home / file_replacement.STAGE, ignore_errors=True)
-        try:
-            replacement = _stage_files(settings, path, made)
-        except BaseException:
-            shutil.rmtree(settings.home / file_replacement.STAGE, ignore_errors=True)
-            raise
-        file_replacement.begin(settings.home, replacement)
-        try:
-            _load(settings, path, made, replacement)
-        except Exception as error:
-            if not _is_completed(settings, replacement, error):
-                raise
-        else:
-            file_replacement.finish(settings.home, replacement)
+        with create.interruption(STOPPED):
+            replacement = _stage(settings, path, made)
+        with create.interruption(STOPPED_HALFWAY):
+            _replace(settings, path, made, replacement)
     report("Restored. Start Lamplighter as usual.")
     aside = settings.home / replacement.replaced
     return Restored(made, migrate.newest_revision(), aside if aside.exists() else None)
+
+
+def _stage(settings: Settings, path: Path, made: Manifest) -> Replacement:
+    """Stage the new files; if that fails, remove them again."""
+    stage = settings.home / file_replacement.STAGE
+    shutil.rmtree(stage, ignore_errors=True)
+    try:
+        return _stage_files(settings, path, made)
+    except BaseException:
+        shutil.rmtree(stage, ignore_errors=True)
+        raise
+
+
+def _replace(settings: Settings, path: Path, made: Manifest, replacement: Replacement) -> None:
+    file_replacement.begin(settings.home, replacement)
+    try:
+        _load(settings, path, made, replacement)
+    except Exception as error:
+        if not _is_completed(settings, replacement, error):
+            raise
+    else:
+        file_replacement.finish(settings.home, replacement)
 
 
 def _is_completed(settings: Settings, replacement: Replacement, error: Exception) -> bool:
@@ -145,7 +164,7 @@ def _existing_files(settings: Settings) -> Iterator[Path | str]:
 def _stage_files(settings: Settings, path: Path, made: Manifest) -> Replacement:
     """Stage the new version of every file beside its place; migrate and check the database."""
     places: dict[str, str] = {}
-    gone: list[str] = []
+    gone = [str(settings.home / WRITING)]  # names pages that are replaced here
 
     def place(target: Path) -> Path:
         source = file_replacement.staging_path(target)

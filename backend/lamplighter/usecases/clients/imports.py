@@ -106,7 +106,10 @@ class Importing:
     _same: Mapping[tuple[str, str], Sequence[MemoryId]] = field(default_factory=dict)
 
     async def take(self, placed: Sequence[LocatedRecord]) -> None:
-        """Import records in short writes; problems with a record are added to the faults."""
+        """Import records in short writes; problems with a record are added to the faults.
+
+        Raises Conflict if a person undoes the import meanwhile: the other records stay out.
+        """
         if self.dry:
             async with reading(self.db):
                 await self._some(list(self._admitted(placed)))
@@ -118,6 +121,8 @@ class Importing:
             ready[:] = self._admitted([placed[number] for number in numbers])
 
         async def work(numbers: Sequence[int]) -> list[int]:
+            if self._writing is not None:
+                await journal.expect_not_undone(self.db, self._writing)
             if self._last != await imports.highest_id(self.db):
                 self._last = None
             await self._some(ready)

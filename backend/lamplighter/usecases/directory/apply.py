@@ -108,7 +108,7 @@ async def plan(
 ) -> DirectoryApply:
     """Return the changes that an apply would make, and its effects on prompts; change nothing."""
     scan = await asyncio.to_thread(tree.scan)
-    base = await asyncio.to_thread(tree.read_base)
+    base = await asyncio.to_thread(tree.read_base, scan.files)
     before = recorded.get()
     async with trying(here.db):
         work = await _run(here, scan, base, prefer)
@@ -128,7 +128,7 @@ async def apply(
     are applied.
     """
     scan = await asyncio.to_thread(tree.scan)
-    base = await asyncio.to_thread(tree.read_base)
+    base = await asyncio.to_thread(tree.read_base, scan.files)
     recorded.set(None)
     async with writing(here.db):
         work = await _run(here, scan, base, prefer)

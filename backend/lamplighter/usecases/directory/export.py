@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from lamplighter.domain.directory.values import assign_paths, values_of
-from lamplighter.domain.errors import Conflict
+from lamplighter.domain.errors import Conflict, Unavailable
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.notebook.place import belongs
 from lamplighter.formats.memory_files import render
@@ -14,6 +14,7 @@ from lamplighter.repository import Database, reading
 from lamplighter.repository.clients import exports
 
 MAX_NAMED: Final = 5
+INCOMPLETE: Final = "The export is incomplete. Run it again to write the remaining files."
 
 
 @dataclass(slots=True)
@@ -40,10 +41,10 @@ async def export_directory(
     """Write the files of all memories, or of one project; raises Conflict naming unapplied edits.
 
     A file that differs from the last export or apply has edits that were not applied: then nothing
-    is written.
+    is written. An interrupted export is completed by the next one.
     """
-    base = await asyncio.to_thread(tree.read_base)
     scan = await asyncio.to_thread(tree.scan) if tree.root.exists() else DirectoryScan()
+    base = await asyncio.to_thread(tree.read_base, scan.files)
     memories = await exported_memories(db, project)
     taken = {path: int(each.memory_id) for path, each in base.items()}
     paths = assign_paths(memories, taken)
@@ -53,7 +54,11 @@ async def export_directory(
     numbers = {paths[each.id]: each.id for each in memories}
     after = {path: each for path, each in base.items() if path not in {*texts, *gone}}
     after |= {path: BaseText(numbers[path], text) for path, text in texts.items()}
-    return await asyncio.to_thread(_write, tree, scan, texts, gone, after)
+    await asyncio.to_thread(tree.write_base, base, after)
+    try:
+        return await asyncio.to_thread(_write, tree, scan, texts, gone, after)
+    except Unavailable as error:
+        raise Unavailable(f"{error} {INCOMPLETE}") from error
 
 
 def _refuse_unapplied(

@@ -62,7 +62,8 @@ async def apply_action(
     """Apply an action to many memories, once to each; deleted memories are skipped.
 
     The memories are selected first. The action then runs in batches, each in its own short
-    transaction; other processes can write in between.
+    transaction; other processes can write in between. Raises Conflict if a person undoes the
+    action meanwhile: the remaining batches do not run.
     """
     where = bulk.selection(chosen)
     regular, odd = await bulk.matching(db, *where)
@@ -83,7 +84,12 @@ async def apply_action(
 
 async def _deleted(db: Database, ids: Sequence[int], number: int, *, now: datetime) -> BulkResult:
     why = ChangeOrigin(cause="deleted", actor=OPERATOR, act_id=number)
-    gone = await in_batches(db, ids, lambda some: trash.move(db, some, why, now=now))
+
+    async def delete(some: Sequence[int]) -> list[int]:
+        await journal.expect_not_undone(db, number)
+        return await trash.move(db, some, why, now=now)
+
+    gone = await in_batches(db, ids, delete)
     return BulkResult(act=number, ids=gone)
 
 
@@ -150,12 +156,14 @@ async def _changed(
 
     async def change(some: Sequence[int]) -> list[int]:
         nonlocal left
+        await journal.expect_not_undone(db, number)
         if act.action == "activate":
             left += await bulk.count_too_low(db, some)
         return await bulk.change(db, some, act.action, act.value, act=number, now=now)
 
     async def change_each(some: Sequence[int]) -> list[int]:
         nonlocal left
+        await journal.expect_not_undone(db, number)
         if act.action == "activate":
             left += await bulk.count_too_low(db, some)
         held = await memories.list_by_ids(db, some)

@@ -1,23 +1,28 @@
 """Decisions on the pages of a review, and the pages as people read them."""
 
 import asyncio
+import logging
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.errors import NotFound, Stale
+from lamplighter.domain.errors import Conflict, NotFound, Stale
 from lamplighter.domain.text import shorten
 from lamplighter.notebook.tree import is_page_path
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.notebook import pages, reviews
 from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.repository.notebook.reviews import NotebookReview
+from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
 from lamplighter.usecases.notebook.read import read_page
 from lamplighter.usecases.notebook.sync import locked, sync_locked
 
+logger = logging.getLogger(__name__)
+
+UNREADABLE: Final = "{}.md is not read: {}. Correct or rename the file, then save the page again."
 MAX_SHOWN: Final = 80
 EXCERPT_CHARS: Final = 200
 
@@ -131,20 +136,28 @@ async def write_page(
 ) -> SyncResult:
     """Write a page that a person edited, and read its edits.
 
-    Raises NotFound if the path is not a page, and Stale if its file is no longer `expected`.
+    If the database fails once the file is written, the next run reads its edits. Raises NotFound
+    if the path is not a page, Conflict if its file cannot be read, and Stale if the file is no
+    longer `expected`.
     """
     if not is_page_path(path):
         raise NotFound(f"{path[:MAX_SHOWN]!r} is not the path of a page.")
     async with locked(here):
         await sync_locked(here)
         file = await asyncio.to_thread(here.tree.read, path)
+        if reason := here.tree.skipped.get(f"{path}.md"):
+            raise Conflict(UNREADABLE.format(path, reason))
         now = file.digest if file else ""
         written = expected in (None, now) and await asyncio.to_thread(
             here.tree.write, path, text, now
         )
         if not written:
             raise Stale(StalePage(file.text if file else "", now))
-        return await sync_locked(here, by_person=[path])
+        try:
+            return await sync_locked(here, by_person=[path])
+        except (Error, OSError, TimeoutError) as error:
+            logger.warning("%s.md was saved; its edits are read later: %s", path, error)
+            return SyncResult()
 
 
 def _written(page: StoredPage | None) -> str:

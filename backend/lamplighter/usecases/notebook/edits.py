@@ -46,6 +46,7 @@ from lamplighter.usecases.access.recording import Recording, recorded, recording
 from lamplighter.usecases.memory.curate import check_key
 from lamplighter.usecases.notebook.context import ACTION, NotebookContext, SyncResult
 from lamplighter.usecases.notebook.following import take_step
+from lamplighter.usecases.notebook.interrupted import record_written
 
 RESTORED: Final = "An earlier version of the page was restored."
 DAMAGED: Final = "The file is empty or contains zero bytes, as after a power failure."
@@ -53,6 +54,7 @@ DURING_RUN: Final = "The file was changed while session {} was running."
 INDEX_CHANGED: Final = (
     "MEMORY.md is generated. Write your own text below a heading '## Notes', or on a page."
 )
+UNSTORABLE: Final = "A line cannot be stored: {}."
 SOURCE: Final = "notebook"
 EDITING: Final = timedelta(hours=1)
 """How long an editor may have a page open without reloading it."""
@@ -69,6 +71,14 @@ class _Changed:
     files: Mapping[str, PageFile | None]
     stored: Mapping[str, StoredPage]
     concerns: dict[str, str]
+
+
+class _PagesRefused(Exception):
+    """Lines were refused after others were stored; `reasons` names their pages."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        super().__init__()
+        self.reasons = reasons
 
 
 async def read_edits(
@@ -115,6 +125,7 @@ async def _changed_pages(
     if files is None:
         await _forget_files(here.db, digests)
         return _Changed({}, {}, {})
+    digests |= await record_written(here, files, digests)
     unread = {path.removesuffix(".md") for path in here.tree.skipped}
     paths = [
         path
@@ -249,10 +260,17 @@ async def _compare(
         refused = _refused(here, found, rows)
         if not refused:
             return found
-        accepted = [path for path in accepted if path not in refused]
-        pages_read = [
-            replace(each, concern=refused.get(each.path, each.concern)) for each in pages_read
-        ]
+        accepted, pages_read = _except(refused, accepted, pages_read)
+
+
+def _except(
+    refused: Mapping[str, str], accepted: Collection[str], read: Sequence[ChangedPage]
+) -> tuple[Collection[str], Sequence[ChangedPage]]:
+    """Return the accepted and the changed pages, with a concern about each refused page."""
+    return (
+        [path for path in accepted if path not in refused],
+        [replace(each, concern=refused.get(each.path, each.concern)) for each in read],
+    )
 
 
 def _previous(
@@ -289,7 +307,7 @@ def _refused(
                     row = rows[MemoryId(each.number)]
                     admit_edit(each.edit, row.category, here.redact)
         except Invalid as error:
-            refused.setdefault(each.path, f"A line cannot be stored: {error}.")
+            refused.setdefault(each.path, UNSTORABLE.format(error))
     return refused
 
 
@@ -300,14 +318,40 @@ def _name(found: NotebookReading, path: str) -> str:
 async def _store(
     here: NotebookContext, changed: _Changed, accepted: Collection[str], result: SyncResult
 ) -> NotebookReading:
-    """Store the edits and the state of their pages in one transaction."""
-    read = _parse(here, changed)
+    """Store the edits and the state of their pages in one transaction.
+
+    A line may be refused only then, because its topic key belongs to another memory. Its page needs
+    a review, and the other pages are stored.
+    """
+    read: Sequence[ChangedPage] = _parse(here, changed)
     recorded.set(None)
-    async with recording(here.db, ACTION, now=here.now()) as act:
-        rows = await _rows_on(here, read)
-        comparison = await _compare(here, read, rows, accepted)
-        numbered: dict[tuple[str, int], PageLine] = {}
-        for each in comparison.edits:
+    while True:
+        result.learned.clear()
+        try:
+            async with recording(here.db, ACTION, now=here.now()) as act:
+                comparison = await _store_edits(here, changed, read, accepted, act, result)
+        except _PagesRefused as error:
+            accepted, read = _except(error.reasons, accepted, read)
+        else:
+            result.act = recorded.get()
+            return comparison
+
+
+async def _store_edits(
+    here: NotebookContext,
+    changed: _Changed,
+    read: Sequence[ChangedPage],
+    accepted: Collection[str],
+    act: Recording,
+    result: SyncResult,
+) -> NotebookReading:
+    """Store the edits within their transaction; raises _PagesRefused."""
+    rows = await _rows_on(here, read)
+    comparison = await _compare(here, read, rows, accepted)
+    numbered: dict[tuple[str, int], PageLine] = {}
+    refused: dict[str, str] = {}
+    for each in comparison.edits:
+        try:
             match each:
                 case LineAdded():
                     await _add(here, each, comparison, act, numbered, result)
@@ -316,10 +360,13 @@ async def _store(
                         result.learned.append(shorten(line.comparable, LEARNED_CHARS))
                 case LineRemoved(_, number):
                     await _change(here, rows[MemoryId(number)], Edit(active=False), act)
-        await _save_pages(here, changed, comparison, numbered)
-        at = await pages.position(here.db)
-        await take_step(here.db, at)  # the edits are stored, the pages still pending
-    result.act = recorded.get()
+        except Invalid as error:
+            refused.setdefault(each.path, UNSTORABLE.format(error))
+    if refused:
+        raise _PagesRefused(refused)
+    await _save_pages(here, changed, comparison, numbered)
+    at = await pages.position(here.db)
+    await take_step(here.db, at)  # the edits are stored, the pages still pending
     return comparison
 
 

@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from lamplighter.domain.notebook.page import NotebookPage, PageText, line_of, me
 from lamplighter.domain.notebook.place import INDEX, PagePlace, owner_of, place_from, place_of
 from lamplighter.domain.search.search import NotebookText
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.text import escape_terminal
 from lamplighter.formats import notebook as markdown
 from lamplighter.notebook.git import GitError, GitHistory
 from lamplighter.notebook.tree import digest_of
@@ -136,6 +137,7 @@ async def _write_some(
         await texts.replace_texts(here.db, found, gone)
         if done and index is None:
             await pages.mark_pending(here.db, [INDEX])
+    await asyncio.to_thread(here.tree.unrecorded.end)
     if planned is not None:
         await write_index(here, planned, result)
 
@@ -145,36 +147,65 @@ async def _write_files(
 ) -> list[tuple[StoredPage, NotebookText | None]]:
     """Write files, except for those with an edit that was not read yet."""
     rows = await pages.memories_on(here.db, [page.path for page in some])
-    done = await asyncio.to_thread(
-        lambda: [_write(here, page, rows[page.path], result) for page in some]
-    )
+    done = await asyncio.to_thread(_write_rendered, here, _rendered(some, rows), result)
     return [each for each in done if each is not None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Rendered:
+    """A stored page with its new content; `page` is None if it would be empty."""
+
+    stored: StoredPage
+    page: NotebookPage | None
+    text: str = ""
+    digest: str = ""
+
+
+def _rendered(
+    some: Sequence[StoredPage], rows: Mapping[str, Sequence[Memory]]
+) -> Iterator[_Rendered]:
+    for page in some:
+        merged = _merged(page, rows[page.path])
+        if merged is None:
+            yield _Rendered(page, None)
+            continue
+        text = markdown.render(merged)
+        digest = digest_of(text.encode("utf-8", "surrogatepass"))
+        yield _Rendered(page, merged, text, digest)
+
+
+def _write_rendered(
+    here: NotebookContext, rendered: Iterable[_Rendered], result: SyncResult
+) -> list[tuple[StoredPage, NotebookText | None] | None]:
+    """Write files; until they are recorded, a list on disk names them."""
+    new = list(rendered)
+    changed = {each.stored.path: each.digest for each in new if each.digest != each.stored.digest}
+    if changed:
+        here.tree.unrecorded.begin(changed)
+    return [_write(here, each, result) for each in new]
+
+
 def _write(
-    here: NotebookContext, page: StoredPage, rows: Sequence[Memory], result: SyncResult
+    here: NotebookContext, new: _Rendered, result: SyncResult
 ) -> tuple[StoredPage, NotebookText | None] | None:
     """Write one file, and return its stored state and its searchable text.
 
     None if it contains an edit that was not read yet.
     """
-    now = here.now()
-    merged = _merged(page, rows)
-    if merged is None:
+    now, page = here.now(), new.stored
+    if new.page is None:
         if not here.tree.remove(page.path, page.digest):
             return None
         if page.digest:
             result.removed.append(page.path)
         return page.replaced("", "", now=now), None
-    text = markdown.render(merged)
-    page_text = _text_of(page.path, merged, now)
-    digest = digest_of(text.encode("utf-8", "surrogatepass"))
-    if digest == page.digest:
-        return replace(page, text=text, pending=False), page_text
-    if not here.tree.write(page.path, text, page.digest):
+    page_text = _text_of(page.path, new.page, now)
+    if new.digest == page.digest:
+        return replace(page, text=new.text, pending=False), page_text
+    if not here.tree.write(page.path, new.text, page.digest):
         return None
     result.written.append(page.path)
-    return page.replaced(text, digest, now=now), page_text
+    return page.replaced(new.text, new.digest, now=now), page_text
 
 
 def _merged(page: StoredPage, rows: Sequence[Memory]) -> NotebookPage | None:
@@ -221,6 +252,10 @@ def _opening(place: PagePlace) -> Iterator[str]:
 ONE_REPORT: Final = timedelta(minutes=1)
 """Both processes of a home synchronize the notebook: the second one repeats no report."""
 
+ONE_REMINDER: Final = timedelta(days=1)
+"""A restarted process repeats no report of the same unreadable files within a day."""
+
+UNREAD: Final = "Notebook: {} Correct or rename the file, so that its edits are read."
 UNWRITABLE: Final = "The notebook cannot be written: {}. Memories are stored as before."
 WRITABLE: Final = "The notebook can be written again."
 
@@ -236,6 +271,7 @@ async def keep_in_step(here: NotebookContext, *, quiet: float = 0.0) -> bool:
         logger.warning("The notebook cannot be updated now: %s", error)
         return False
     await _report(here, "")
+    await _report_unread(here)
     return True
 
 
@@ -247,10 +283,28 @@ async def _report(here: NotebookContext, problem: str) -> None:
     level = Level.WARNING if problem else Level.INFO
     text = UNWRITABLE.format(problem) if problem else WRITABLE
     logger.log(logging.WARNING if problem else logging.INFO, "%s", text)
+    await _record(here, level, text, ONE_REPORT)
+
+
+async def _report_unread(here: NotebookContext) -> None:
+    """Record an event when files of pages cannot be read: their edits are ignored."""
+    found, reported = here.tree.skipped, here.tree.reported
+    here.tree.reported = dict(found)
+    new = [f"{name} is not read: {why}." for name, why in found.items() if name not in reported]
+    if new:
+        others = len(new) - 1
+        more = f" ({others:,} more {'file' if others == 1 else 'files'})" if others else ""
+        text = here.redact(UNREAD.format(f"{escape_terminal(new[0])}{more}"))
+        logger.warning("%s", text)
+        await _record(here, Level.WARNING, text, ONE_REMINDER)
+
+
+async def _record(here: NotebookContext, level: Level, text: str, once: timedelta) -> None:
+    """Record an event, unless the same one was recorded this shortly before."""
     now = here.now()
     try:
         async with writing(here.db):
-            if not await events.recorded_after(here.db, text, None, now - ONE_REPORT):
+            if not await events.recorded_after(here.db, text, None, now - once):
                 await events.insert(here.db, level, text, source=SOURCE, now=now)
     except (Error, TimeoutError) as error:
         logger.warning("An event cannot be recorded now: %s", error)

@@ -17,7 +17,7 @@ from lamplighter.domain.services.incident import (
 )
 from lamplighter.formats import serialize as as_json
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import InIdList, Json, UTCDateTime
+from lamplighter.repository.store.dialect import NUMBER, InIdList, Json, UTCDateTime
 from lamplighter.repository.store.statements import (
     Fetch,
     Page,
@@ -401,13 +401,13 @@ async def of_sessions(db: Database, ids: Sequence[int]) -> list[Incident]:
     return await _rows.fetch(db, query)
 
 
-_INCIDENT: Final = sa.bindparam("incident", type_=sa.Integer)
+_INCIDENT: Final = sa.bindparam("incident", type_=NUMBER)
 _OF_INCIDENT: Final = sa.select(incident_sessions.c.session_id).where(
     incident_sessions.c.incident_id == _INCIDENT
 )
 _SESSION_IDS: Final = Statement(_OF_INCIDENT.order_by(incident_sessions.c.session_id), tuples=True)
 _REQUESTED: Final = sa.select(requests.c.session_id).where(
-    requests.c.id == sa.bindparam("request", type_=sa.Integer)
+    requests.c.id == sa.bindparam("request", type_=NUMBER)
 )
 _ACTED: Final = (
     sa.select(cooldowns.c.session_id)

@@ -17,7 +17,7 @@ from lamplighter.domain.actions.approval import (
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import UTCDateTime
+from lamplighter.repository.store.dialect import NUMBER, UTCDateTime
 from lamplighter.repository.store.statements import (
     Fetch,
     Key,
@@ -79,7 +79,7 @@ async def get(db: Database, number: int) -> Approval | None:
 
 _OF_SESSION: Final = Statement(
     sa.select(approvals)
-    .where(approvals.c.session_id == sa.bindparam("session", type_=sa.Integer))
+    .where(approvals.c.session_id == sa.bindparam("session", type_=NUMBER))
     .order_by(approvals.c.id)
 )
 

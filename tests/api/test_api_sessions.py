@@ -310,6 +310,9 @@ def test_a_broken_services_file_is_reported_with_its_line(own_server: Server) ->
     assert answer["items"] == []
     assert {each["line"] for each in answer["problems"]} <= {2, 3}
     assert "chekcs" in str(answer["problems"])
+    page = httpx2.get(f"{address}/jellyfin", headers=headers, timeout=20)
+    assert page.status_code == 404
+    assert page.json()["detail"].endswith(" Line 2 is wrong: missing key 'checks' in jellyfin.")
 
 
 def test_the_searches_of_a_session_are_listed(server: Server, client: httpx2.Client) -> None:

@@ -308,10 +308,13 @@ def _check(each: ServiceCondition, name: str, kind: str, target: str) -> dict[st
 def find_service(here: ApiContext, request: Request) -> Service:
     """Return the service that an address names; raises NotFound."""
     name = request.path_params["name"]
-    found = here.services().find(name)
-    if found is None:
-        raise NotFound(f"Service {name!r} not found in {here.services_path}.")
-    return found
+    service = here.services().find(name)
+    if service is None:
+        text = f"Service {name!r} not found in {here.services_path}."
+        for mistake in here.problems()[:1]:
+            text += f" Line {mistake['line']} is wrong: {mistake['message']}."
+        raise NotFound(text)
+    return service
 
 
 @operation("PUT", "/services/{name}/pause", "services:write", shapes.PauseOut)

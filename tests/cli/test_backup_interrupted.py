@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lamplighter.cli import main
+from lamplighter.config import settings
 from lamplighter.serve import file_replacement
 from lamplighter.serve.backup import create, restore
 
@@ -47,6 +48,17 @@ def test_interrupted_backup_leaves_no_files(
     assert done.stderr == f"lamplighter: {create.INTERRUPTED}\n"
     assert not (home / "backups").exists()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.mark.parametrize("words", ["backup", "restore .", "status", "import x.json"])
+def test_a_command_whose_status_1_is_an_outcome_exits_with_2_after_an_early_interrupt(
+    home: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    interrupt_at(monkeypatch, settings, "read_settings", signal.SIGINT)
+
+    done = run(*words.split())
+
+    assert (done.exit_code, done.output) == (2, "lamplighter: Interrupted.\n")
 
 
 @SIGNALS

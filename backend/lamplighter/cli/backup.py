@@ -13,7 +13,7 @@ import click
 
 from lamplighter.cli.common import (
     JSON,
-    CliCommand,
+    OutcomeCommand,
     WholeNumber,
     count_noun,
     discard_output,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lamplighter.serve.backup.manifest import Manifest
 
 
-@click.command(cls=CliCommand)
+@click.command(cls=OutcomeCommand)
 @click.argument("directory", required=False, type=click.Path(file_okay=False, path_type=Path))
 @click.option(
     "--keep",
@@ -84,7 +84,7 @@ def _summary(made: "Manifest") -> str:
     return f"Backed up {rows} and {files}. The restore test passed."
 
 
-@click.command(cls=CliCommand)
+@click.command(cls=OutcomeCommand)
 @click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
     "--replace", is_flag=True, help="Replace the home's data; the old data is moved aside."

@@ -46,6 +46,13 @@ class OutcomeCommand(CliCommand):
 
     busy_status = EXIT_UNUSABLE
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Click would exit with 1 after Ctrl-C."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            exit_with_error("Interrupted.")
+
 
 class CliGroup(CliCommand, click.Group):
     """Several commands."""

@@ -62,6 +62,26 @@ def test_a_command_whose_status_1_is_an_outcome_exits_with_2_after_an_early_inte
 
 
 @SIGNALS
+def test_a_backup_is_reported_if_the_removal_of_an_older_one_is_interrupted(
+    home: Path, monkeypatch: pytest.MonkeyPatch, signal_sent: signal.Signals
+) -> None:
+    older = run("backup").stdout.strip()
+    remove = create._remove
+
+    def interrupted(backups: list[Path]) -> dict[Path, str]:
+        if backups:
+            os.kill(os.getpid(), signal_sent)
+        return remove(backups)
+
+    monkeypatch.setattr(create, "_remove", interrupted)
+    done = run("backup", "--keep", "1")
+
+    assert done.exit_code == 1
+    assert Path(done.stdout.strip()).is_dir()
+    assert f"{older} cannot be removed: {create.REMOVAL_INTERRUPTED}." in done.stderr
+
+
+@SIGNALS
 def test_interrupted_restore_changes_nothing_and_leaves_no_files(
     home: Path, monkeypatch: pytest.MonkeyPatch, signal_sent: signal.Signals
 ) -> None:

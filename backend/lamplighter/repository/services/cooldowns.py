@@ -203,11 +203,7 @@ _OF_SESSIONS: Final = Statement(
 
 async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[CooldownUse]:
     """Return the uses and refusals of some sessions, oldest first."""
-    return (
-        await _rows.fetch(db, _OF_SESSIONS(ids=Json.written(list(session_ids))))
-        if session_ids
-        else []
-    )
+    return await _rows.fetch(db, _OF_SESSIONS(ids=Json.written(list(session_ids))))
 
 
 async def of_incidents(db: Database, incident_ids: Sequence[int]) -> list[tuple[int, CooldownUse]]:

@@ -34,6 +34,7 @@ LOCK: Final = ".lock"
 GENERATED: Final = f"{manifest.NAME}{'[0-9]' * 8}T{'[0-9]' * 12}Z"
 """The pattern of the names that backups get; a person's copies have other names."""
 INTERRUPTED: Final = "The backup was interrupted. No backup was created. Run the command again."
+REMOVAL_INTERRUPTED: Final = "the removal was interrupted"
 BUSY: Final = "Another backup is running in {}. Try again when it has finished."
 
 
@@ -108,9 +109,13 @@ def _back_up(settings: Settings, directory: Path, keep: int) -> Backup:
                 raise
         path = directory / name
         os.rename(partial, path)
-        manifest.flush(path)
         old = _oldest(path, made.home, keep)
-        remaining = _remove(old)
+        try:
+            manifest.flush(path)
+            remaining = _remove(old)
+        except KeyboardInterrupt:  # the backup itself is created
+            both = (*old, *map(_partial, old))
+            remaining = {each: REMOVAL_INTERRUPTED for each in both if each.exists()}
     size = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
     removed = tuple(each for each in old if not {each, _partial(each)} & remaining.keys())
     return Backup(path, made, size, removed, stale | remaining)

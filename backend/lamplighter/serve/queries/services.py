@@ -31,7 +31,7 @@ async def list_signals(
     """Return the newest signals of a push check; raises NotFound."""
     from lamplighter.usecases.services import push_checks  # slow import: records results
 
-    _declared(here, service)
+    _declared(here, service)  # raises the error of an invalid file
     services = here.services().last_good()
     found, declared = push_checks.find_push_check(services, service, check)
     page = await pushes.page(here.db, found.name, declared.name, limit=limit)

@@ -58,6 +58,26 @@ def test_an_import_whose_result_cannot_be_printed_is_reported_as_done(
     assert home.value("SELECT count(*) FROM memories") == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "result"),
+    [
+        ("memory add timing 'The pool is cold for 60 s.'", "Added memory 2."),
+        ("memory confirm --json 1", "Confirmed memory 1."),
+        (
+            "token create --scope read",
+            "Created token 2, which won't be shown again: revoke it.",
+        ),
+    ],
+)
+def test_a_change_whose_result_cannot_be_printed_is_reported(
+    home: Home, words: str, result: str
+) -> None:
+    status, _, error = run(home, words, redirect=">/dev/full")
+
+    expected = f"lamplighter: {result} The output cannot be printed: No space left on device.\n"
+    assert (status, error) == (1, expected)
+
+
 def test_a_backup_whose_path_cannot_be_printed_is_reported_as_created(home: Home) -> None:
     status, _, error = run(home, "backup", redirect=">/dev/full")
 

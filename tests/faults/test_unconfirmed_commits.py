@@ -18,6 +18,7 @@ from lamplighter.repository import Database
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.serve.editing.sources import build_context
 from lamplighter.usecases.configuration import services
+from lamplighter.usecases.outages import UNCONFIRMED
 from living import Home, Server
 from lost_answers import losing
 
@@ -97,6 +98,16 @@ async def test_a_write_that_was_not_confirmed_is_not_called_undone(lossy: Lossy)
     )
     assert next_one.status_code == 201
     assert lossy.rows("SELECT text FROM events ORDER BY id") == [("Once",), ("Twice",)]
+
+
+async def test_a_command_whose_change_was_not_confirmed_says_so(lossy: Lossy) -> None:
+    stored = "SELECT count(*) FROM memories"
+    lossy.loses = lambda: True
+
+    done = await asyncio.to_thread(lossy.home.ask, "memory", "add", "timing", "Takes 60 s")
+
+    assert (done.returncode, done.stderr) == (1, f"lamplighter: {UNCONFIRMED}\n")
+    assert lossy.rows(stored) == [(1,)]
 
 
 async def test_a_bulk_change_that_ends_half_way_names_its_act(lossy: Lossy) -> None:

@@ -12,6 +12,7 @@ from lamplighter.cli.common import (
     WholeNumber,
     load_settings,
     print_answer,
+    printing_result,
     read,
 )
 from lamplighter.domain.access.access import AGENT_SCOPE, MAX_DAYS
@@ -84,7 +85,8 @@ def create(
     scope_names = scope_names or [AGENT_SCOPE]
     made, secret = access.create(load_settings(), name, scope_names, days=days, agent=agent)
     row = serialize.token(made)
-    print_answer({**row, "token": secret}, [secret], as_json=as_json)
+    with printing_result(f"Created token {made.id}, which won't be shown again: revoke it."):
+        print_answer({**row, "token": secret}, [secret], as_json=as_json)
     if not as_json:
         click.echo(_line(row), err=True)
 

@@ -22,6 +22,7 @@ from lamplighter.cli.common import (
     load_settings,
     print_answer,
     print_lines,
+    printing_result,
     read,
 )
 from lamplighter.domain.errors import EXIT_FAILED
@@ -278,7 +279,9 @@ def _text_argument(text: str) -> str:
 def _print_memory(memory: Memory, done: str, *, as_json: bool) -> None:
     from lamplighter.formats import serialize
 
-    print_answer(serialize.memory(memory), [f"{done} memory {memory.id}."], as_json=as_json)
+    result = f"{done} memory {memory.id}."
+    with printing_result(result):
+        print_answer(serialize.memory(memory), [result], as_json=as_json)
 
 
 def _print_rest(found: dict[str, Any], *, otherwise: str) -> None:

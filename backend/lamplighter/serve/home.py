@@ -272,7 +272,9 @@ async def in_database(settings: Settings, work: Callable[[Database], Awaitable[T
         try:
             return await work(db)
         except (driver.OperationalError, TimeoutError) as error:
-            raise Busy(f"The database is not available ({error}). Try again.") from error
+            from lamplighter.usecases.outages import describe_failed_command
+
+            raise Busy(describe_failed_command(error)) from error
 
 
 @asynccontextmanager

@@ -56,6 +56,7 @@ from lamplighter.supervisor.run.files import SessionFiles
 from lamplighter.supervisor.sender import Sender
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.outages import describe_failed_command
 from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.sessions import sessions as lifecycle
 
@@ -100,7 +101,7 @@ def run_once(
     try:
         return asyncio.run(_run_once(settings, plan, engine, report))
     except OperationalError as error:
-        raise Unavailable(f"The database is not available: {error}. Try again.") from error
+        raise Unavailable(describe_failed_command(error)) from error
 
 
 async def _run(settings: Settings) -> None:

@@ -10,6 +10,7 @@ UNCONFIRMED: Final = (
 INCOMPLETE: Final = (
     "Act {} may have changed some of the rows: check it in the journal before you try again."
 )
+FREE_SPACE: Final = "Free some space, then try again."
 
 
 def describe_outage(error: BaseException, act: int | None = None) -> str:
@@ -23,9 +24,19 @@ def describe_outage(error: BaseException, act: int | None = None) -> str:
         return f"{outage_reason(error)} {INCOMPLETE.format(act)}"
     if isinstance(error, UnconfirmedCommit):
         return UNCONFIRMED
-    full = disk_is_full(error)
-    advice = "Free some space, then try again." if full else "Try again in a moment."
+    advice = FREE_SPACE if disk_is_full(error) else "Try again in a moment."
     return f"{outage_reason(error)} Nothing was changed. {advice}"
+
+
+def describe_failed_command(error: BaseException) -> str:
+    """Describe a failure of the database to a command; its earlier transactions remain."""
+    if isinstance(error, UnsoundDatabase):
+        return str(error)
+    if isinstance(error, UnconfirmedCommit):
+        return UNCONFIRMED
+    if disk_is_full(error):
+        return f"{outage_reason(error)} {FREE_SPACE}"
+    return f"The database is not available ({error}). Try again."
 
 
 def outage_reason(error: BaseException) -> str:

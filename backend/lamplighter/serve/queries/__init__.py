@@ -136,6 +136,8 @@ async def _answer(
             here = QueryContext(settings, db, services, semantic)
             return await answer(here, query, options)
         except (driver.OperationalError, TimeoutError) as error:
-            raise Busy(f"The database is not available ({error}). Try again.") from error
+            from lamplighter.usecases.outages import describe_failed_command
+
+            raise Busy(describe_failed_command(error)) from error
         finally:
             await db.disconnect()

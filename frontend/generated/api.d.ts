@@ -3250,7 +3250,7 @@ export interface components {
         };
         /**
          * ServicesQuery
-         * @description Filters for services: of a group, and with a tag.
+         * @description Filters for services: of a group, and with a tag; and the number of days in `strip`.
          */
         ServicesQuery: {
             /** @default null */
@@ -3261,6 +3261,8 @@ export interface components {
             group?: string | null;
             /** @default null */
             tag?: string | null;
+            /** @default 30 */
+            strip?: number;
         };
         /**
          * ServicePage
@@ -3607,11 +3609,13 @@ export interface components {
         };
         /**
          * OverviewQuery
-         * @description The start time for memory changes; default: the last 24 hours.
+         * @description The start time for memory changes (default: the last 24 hours), and the days in `strip`.
          */
         OverviewQuery: {
             /** @default null */
             since?: string | null;
+            /** @default 30 */
+            strip?: number;
         };
         /**
          * OverviewOut

@@ -83,3 +83,21 @@ def test_heartbeats_and_latency_are_read_by_service_and_group(
     }
     wrong = own_client.get("/api/v1/services/db/latency", params={"period": "2h"})
     assert wrong.status_code == 422
+
+
+def test_the_strip_has_as_many_days_as_requested(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    own_server.home.services.write_text(SERVICES)
+
+    for path, key in (("/api/v1/services", "items"), ("/api/v1/overview", "services")):
+        whole, some, none = (
+            own_client.get(path, params={} if strip is None else {"strip": strip}).json()[key]
+            for strip in (None, 2, 0)
+        )
+        assert [len(each["strip"]) for each in (whole[0], some[0], none[0])] == [30, 2, 0]
+        assert some[0]["strip"] == whole[0]["strip"][-2:]
+        assert {**whole[0], "strip": []} == none[0]
+        for wrong in ("-1", "31", "all"):
+            answer = own_client.get(path, params={"strip": wrong})
+            assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "strip")

@@ -103,3 +103,8 @@ async def test_each_service_has_its_last_days_and_its_active_memories(db: Databa
     assert [day.day for day in web.strip] == [day.day for day in new.strip]
     counted = {day.day: (day.failed, day.warned) for day in web.strip if day.checks}
     assert counted == {"2025-12-03": (0, 1), "2025-12-31": (1, 0)}
+    for strip in (0, 2, 30):
+        few = await overview.service_conditions(db, [*services], services, now=NOON, strip=strip)
+        whole = await overview.overview(db, services, start=NOON, now=NOON, strip=strip)
+        assert [each.strip for each in few] == [each.strip[30 - strip :] for each in (new, web)]
+        assert whole.conditions == tuple(few)

@@ -132,6 +132,28 @@ test("services keep their places and new ones are appended", () => {
   assert.equal(names(inPlace([named("x"), ...SERVICES], [SERVICES[2], SERVICES[0], SERVICES[1]])), "cabx")
 })
 
+test("a reload changes only the values that differ", async () => {
+  const { store } = opened()
+  await settled()
+  const check = { name: "tcp", ok: true, at: "2026-01-14T12:00:00Z" }
+  store.take({ ...STATE, services: [named("a", "ok", { checks: [check] }), named("b", "ok")] }, null)
+  const [b, a] = store.services
+  const written = []
+  const watched = (row) =>
+    new Proxy(row, { set: (to, key, value) => written.push(`${row.name} ${key}`) && Reflect.set(to, key, value) })
+  store.services = [watched(b), watched(a)]
+  const list = store.services
+
+  const later = { ...check, at: "2026-01-14T12:00:30Z" }
+  store.take({ ...STATE, services: [named("a", "failing", { checks: [later] }), named("b", "ok")] }, null)
+
+  assert.deepEqual(written, ["a state", "a checks"])
+  assert.equal(store.services, list)
+  assert.equal(a.checks[0].at, "2026-01-14T12:00:30Z")
+  store.take({ ...STATE, services: [named("b", "ok"), named("d", "ok")] }, null)
+  assert.equal(names(store.services), "bd")
+})
+
 test("a burst of changes reloads once", async () => {
   const { store, api, timers } = opened()
   await settled()
@@ -361,6 +383,22 @@ test("throttle runs at most once a second and keeps the last call", async () => 
   again()
 
   assert.deepEqual([done, timers.delays], [1, [700]])
+})
+
+test("after a slow action, throttle waits three times its duration, at most five seconds", async () => {
+  const timers = fakeTimers()
+  let at = NOON
+  const delayAfter = async (/** @type {number} */ took) => {
+    const again = throttle(() => (at += took), { later: timers.setTimeout, now: () => at })
+    again()
+    await timers.ring()
+    again()
+    const [delay] = timers.delays
+    await timers.ring()
+    return delay
+  }
+
+  assert.deepEqual([await delayAfter(200), await delayAfter(800), await delayAfter(3_000)], [800, 1_600, 2_000])
 })
 
 test("the 24-hour spending is shown with its limit, if both exist", () => {

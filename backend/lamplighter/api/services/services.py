@@ -44,7 +44,9 @@ async def index(request: Request, query: shapes.ServicesQuery) -> Response:
     chosen = services.select(group=query.group, tag=query.tag)
     some, behind = params.part_of(chosen, query.cursor, query.limit)
     async with changes.snapshot(here.db) as seq:
-        found = await views.service_conditions(here.db, some, services, now=here.now())
+        found = await views.service_conditions(
+            here.db, some, services, now=here.now(), strip=query.strip
+        )
     items = [_service_out(here, each) for each in found]
     more = {"path": here.services_path, "problems": here.problems()}
     return page(request, items, behind, seq, **more)
@@ -135,7 +137,7 @@ async def overview(request: Request, query: shapes.OverviewQuery) -> Response:
     project = await project_wall.project_bound(request)
     async with reading(here.db):
         summary = await views.overview(
-            here.db, here.services(), start=start, now=now, project=project
+            here.db, here.services(), start=start, now=now, project=project, strip=query.strip
         )
     pulled = here.halt_control.by_file() or summary.halt
     more = {

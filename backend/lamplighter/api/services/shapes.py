@@ -24,11 +24,13 @@ from lamplighter.domain.services.checks.silence import SilenceKind
 from lamplighter.domain.services.series import Aggregate, PointState, SeriesPoint, SeriesResolution
 from lamplighter.domain.services.service import ActionKind, ApprovalPolicy
 from lamplighter.domain.sessions.session import CheckResult, Status
+from lamplighter.usecases.sessions.statistics import DAYS
 
 State = Literal["ok", "warning", "failing", "unknown"]
 Severity = Literal["info", "warning", "critical"]
 ConfidenceCause = Literal["learned", "reinforced", "contradicted", "faded"]
 TierName = Literal["1", "2", "3"]
+StripDays = Annotated[int, Meta(ge=0, le=DAYS)]
 
 
 class ActionOut(Struct, rename={"repairs": "for"}):
@@ -100,10 +102,11 @@ class ServiceOut(Struct):
 
 
 class ServicesQuery(PageQuery):
-    """Filters for services: of a group, and with a tag."""
+    """Filters for services: of a group, and with a tag; and the number of days in `strip`."""
 
     group: Name | None = None
     tag: Name | None = None
+    strip: StripDays = DAYS
 
 
 class PauseIn(Struct):
@@ -370,9 +373,10 @@ LearnedPage = page_of(LearnedOut, "A page of memory changes, newest first.")
 
 
 class OverviewQuery(Struct):
-    """The start time for memory changes; default: the last 24 hours."""
+    """The start time for memory changes (default: the last 24 hours), and the days in `strip`."""
 
     since: ShortText | None = None
+    strip: StripDays = DAYS
 
 
 class CooldownOut(Struct):

@@ -32,6 +32,7 @@ from lamplighter.repository.store.statements import Fetch
 from lamplighter.repository.upkeep import leases, statistics
 from lamplighter.repository.upkeep.statistics import Activity
 from lamplighter.usecases.sessions.statistics import (
+    DAYS,
     RunStatistics,
     first_day,
     last_days,
@@ -136,14 +137,16 @@ async def overview(
     start: datetime,
     now: datetime,
     project: str | None = None,
+    strip: int = DAYS,
 ) -> SystemOverview:
     """Return the status of everything, and recent learning since `start`.
 
-    A caller bound to a `project` reads only learning in this project, and global learning.
+    A caller bound to a `project` reads only learning in this project, and global learning. `strip`
+    is the number of days in the strip of each service.
     """
-    some = list(services)
+    some, days = list(services), last_days(now)[DAYS - strip :]
     fetches = _system_fetches(home_of(db), start, now, project)
-    every = *fetches.values(), *_condition_fetches(some, services, now)
+    every = *fetches.values(), *_condition_fetches(some, services, days, now)
     fetched = await db.fetch_together(*every)
     system = dict(zip(fetches, fetched, strict=False))
     ongoing = [each for each in system["running"] if each.id not in system["parked"]]
@@ -151,7 +154,7 @@ async def overview(
     urgent, open_incidents = system["incidents"]
     return SystemOverview(
         seq=system["seq"],
-        conditions=tuple(_conditions(some, services, fetched[len(fetches) :], now)),
+        conditions=tuple(_conditions(some, services, fetched[len(fetches) :], days, now)),
         leader=system["leader"],
         running=ongoing[-1] if ongoing else None,
         outcomes=tuple(system["outcomes"]),
@@ -204,20 +207,23 @@ async def _still_failing(db: Database, requests: Sequence[Escalation]) -> list[E
 
 
 async def service_conditions(
-    db: Database, some: Sequence[Service], services: Services, *, now: datetime
+    db: Database, some: Sequence[Service], services: Services, *, now: datetime, strip: int = DAYS
 ) -> list[ServiceCondition]:
-    """Return the status of some of the declared services, in order."""
-    fetched = await db.fetch_together(*_condition_fetches(some, services, now))
-    return _conditions(some, services, fetched, now)
+    """Return the status of some of the declared services, in order, with `strip` days."""
+    days = last_days(now)[DAYS - strip :]
+    fetched = await db.fetch_together(*_condition_fetches(some, services, days, now))
+    return _conditions(some, services, fetched, days, now)
 
 
 def _condition_fetches(
-    some: Sequence[Service], services: Services, now: datetime
+    some: Sequence[Service], services: Services, days: Sequence[date], now: datetime
 ) -> list[Fetch[Any]]:
-    names, days = [each.name for each in some], last_days(now)
+    names = [each.name for each in some]
     return [
         facets.count_active(names),
-        checks.days_by_service(names, first=days[0], last=days[-1]),
+        checks.days_by_service(
+            names if days else [], first=min(days, default=now.date()), last=now.date()
+        ),
         checks.latest([(each.name, check.name) for each in some for check in each.checks]),
         series.by_key([each.name for each in services.with_needs(some)]),
         pauses.covering_fetch(now),
@@ -226,12 +232,16 @@ def _condition_fetches(
 
 
 def _conditions(
-    some: Sequence[Service], services: Services, fetched: Sequence[Any], now: datetime
+    some: Sequence[Service],
+    services: Services,
+    fetched: Sequence[Any],
+    days: Sequence[date],
+    now: datetime,
 ) -> list[ServiceCondition]:
     """Build the status of some services from the results of `_condition_fetches`."""
     counts, strips, latest, scheduled, paused, uses = fetched
     used = statuses_of([each.name for each in some], uses, now=now)
-    days = {day: CheckDay(day) for day in map(date.isoformat, last_days(now))}
+    unchecked = {day: CheckDay(day) for day in map(date.isoformat, days)}
     silenced = silences_of(services.with_needs(some), paused, at=now)
     failing = [each for each in scheduled.values() if each.failing]
     silent = with_expected_failures(services, silenced, failing, is_own=_is_own_fault, at=now)
@@ -251,7 +261,9 @@ def _conditions(
                 latest=results,
                 changed_at=_state_since(own),
                 used=used[name],
-                strip=tuple((days | {each.day: each for each in strips.get(name, ())}).values()),
+                strip=tuple(
+                    (unchecked | {each.day: each for each in strips.get(name, ())}).values()
+                ),
                 memories=counts[name],
                 silence=silent.get(name),
             )

@@ -30,6 +30,23 @@ export function inPlace(services, previous) {
   return services.toSorted((a, b) => indexOf(a) - indexOf(b))
 }
 
+/**
+ * The new services; the row of a known one remains, with its new values, so that only what changed is drawn again.
+ * @param {Service[]} services
+ * @param {Service[]} previous
+ */
+export function updated(services, previous) {
+  const rows = new Map(previous.map((row) => [row.name, row]))
+  return services.map((service) => {
+    const row = rows.get(service.name)
+    if (!row) return { ...service }
+    const changes = Object.entries(service).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(row[/** @type {keyof Service} */ (name)]),
+    )
+    return Object.assign(row, Object.fromEntries(changes))
+  })
+}
+
 /** @param {string} name @param {Service[]} services */
 function groupWords(name, services) {
   const failingCount = services.filter(({ state }) => state === "failing").length
@@ -105,7 +122,7 @@ export function overview({
       this.busy = true
       try {
         const since = visit.since
-        const state = await api.get("/overview", { since })
+        const state = await api.get("/overview", { since, strip: 0 })
         if (requestId === lastRequestId) this.take(state, since)
       } catch (problem) {
         if (requestId === lastRequestId) this.fail(/** @type {Error} */ (problem))
@@ -118,7 +135,10 @@ export function overview({
       this.state = state
       this.incidents.take(state)
       this.attention.take(state.people ?? [])
-      this.services = this.ordered ? inPlace(state.services, this.services) : inOrder(state.services)
+      const rows = updated(state.services, this.services)
+      const services = this.ordered ? inPlace(rows, this.services) : inOrder(rows)
+      const isSame = services.length === this.services.length && services.every((row, at) => row === this.services[at])
+      if (!isSame) this.services = services
       this.ordered = true
       if (since !== this.since) this.closeAll()
       this.since = since

@@ -10,7 +10,7 @@ export function services({ api }) {
     problems: /** @type {{path: string, line: number, message: string}[]} */ ([]),
 
     async load() {
-      const answer = await api.all("/services").catch(() => null)
+      const answer = await api.all("/services", { strip: 0 }).catch(() => null)
       this.loaded = true
       if (!answer) return
       this.items = answer.items

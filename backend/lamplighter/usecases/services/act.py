@@ -161,6 +161,16 @@ async def settle(
         return await cooldowns.change(db, use.id, **found, settled_at=now, now=now)
 
 
+async def abandon(db: Database, session: Session, why: str, *, now: datetime) -> None:
+    """Settle the reserved uses of an interrupted session, and report each: its action may have run.
+
+    To be called within `writing`.
+    """
+    for use in await cooldowns.abandon(db, session.id, why, now=now):
+        text, service = use.report, use.service
+        await events.insert_for(db, session, Level.WARNING, text, service=service, now=now)
+
+
 async def record_dry_run(
     db: Database, session: Session, service: str, action: Action, text: str, *, now: datetime
 ) -> CooldownUse:

@@ -6,6 +6,7 @@ from typing import Final
 
 from lamplighter.domain.actions.approval import (
     MAX_REASON_CHARS,
+    STARTED,
     ActionRequest,
     Approval,
     ApprovalAnswer,
@@ -289,8 +290,12 @@ async def withdraw(db: Database, number: int, note: str, *, now: datetime) -> No
 
 
 async def withdraw_all(db: Database, note: str, *, now: datetime) -> list[Approval]:
-    """Withdraw all open approvals, and approved ones that are unused: their sessions have ended."""
+    """Withdraw all open approvals, and approved ones that are unused: their sessions have ended.
+
+    Returns those that the note applies to; another note is for the actions that may have started.
+    """
     async with writing(db):
+        await approvals.withdraw(db, STARTED, reserved=True, now=now)
         return await approvals.withdraw(db, note, now=now)
 
 

@@ -268,9 +268,7 @@ async def rule_on_action(
     uses = uses_of(service, await cooldowns.spent(db, now=now))
     facts = replace(
         await session_facts(db, session),
-        under_way=any(
-            use.outcome is UseOutcome.RESERVED and use.session_id == session.id for use in uses
-        ),
+        under_way=any(use.outcome is UseOutcome.RESERVED for use in uses),
         cooldown=cooldown.cooldown_status(service, action.kind, uses, now=now),
         second=pair is not None,
         agreed=agreed,

@@ -125,6 +125,20 @@ def test_windows_that_overlap_end_together(windows: list[MaintenanceWindow], hou
     assert silence.reason == windows[0].name
 
 
+@pytest.mark.parametrize(("hours", "ends"), [(0.5, 3), (1, 1), (4, 4), (None, None)])
+def test_a_pause_ends_with_the_window_that_is_open_at_its_end(
+    hours: float | None, ends: float | None
+) -> None:
+    windows = [window(-1, 1), window(0.75, 3)] if hours == 0.5 else [window(0, 1), window(2, 3)]
+    pause = paused(NOON + hours * HOUR if hours is not None else None)
+
+    silence = find_silence(windows, [pause], declared=False, at=NOON)
+
+    assert silence is not None
+    assert (silence.kind, silence.reason) == (SilenceKind.PAUSE, "disk")
+    assert silence.until == (None if ends is None else NOON + ends * HOUR)
+
+
 def test_a_one_time_window_closes_at_its_end() -> None:
     assert ONCE.open_until(NOON - timedelta(seconds=1)) is None
     assert ONCE.open_until(NOON) == NOON + HOUR

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lamplighter import clock
+from lamplighter.domain.actions.policy import UNDER_WAY
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
 from lamplighter.domain.sessions.session import Session, SessionPlan
@@ -23,7 +24,7 @@ from lamplighter.repository import Database
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.repository.upkeep.lease_postgres import PostgresLock
-from lamplighter.supervisor.actions.gate import Execute, Gate
+from lamplighter.supervisor.actions.gate import Execute, Gate, GateVerdict
 from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import Lock
 from lamplighter.supervisor.run.context import SessionContext
@@ -31,6 +32,7 @@ from lamplighter.supervisor.run.files import SessionFiles
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.sessions import sessions as lifecycle
 
+PAUSE_SECONDS = 0.5
 NAMES = tuple(f"svc{number}" for number in range(34))
 
 
@@ -79,8 +81,17 @@ async def race(home: Path, url: str, numbers: list[int]) -> None:
         gates = [_gate(db, home, session, run_bounded) for session in found if session]
         say("ready")
         sys.stdin.readline()
-        verdicts = await asyncio.gather(*(gate.run_action("svc0", "restart") for gate in gates))
+        verdicts = await asyncio.gather(*map(_patiently, gates))
         say(json.dumps([each.outcome for each in verdicts]))
+
+
+async def _patiently(gate: Gate) -> GateVerdict:
+    """Request a restart until no other one is running."""
+    while True:
+        verdict = await gate.run_action("svc0", "restart")
+        if verdict.text != UNDER_WAY:
+            return verdict
+        await asyncio.sleep(PAUSE_SECONDS)
 
 
 async def ask(home: Path, url: str, point: str, service: str, action: str) -> None:

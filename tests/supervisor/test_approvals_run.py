@@ -27,6 +27,7 @@ T = TypeVar("T")
 ASKS = Path(__file__).parents[1] / "fakes" / "asks.py"
 YES = ApprovalAnswer(choice=ApprovalChoice.APPROVE)
 ACTS = 'echo "$2" >> "$1"'
+ACTS_SLOWLY = 'echo begins >> "$1"; until [ -e "$1.end" ]; do sleep 0.1; done; echo ends >> "$1"'
 STATES = "SELECT state FROM approvals ORDER BY id"
 WAITING = "SELECT count(*) FROM approvals WHERE state = 'open'"
 
@@ -162,6 +163,27 @@ def test_next_supervisor_withdraws_approvals_of_a_killed_one(home: Home) -> None
     )
     assert ran(home) == ""
     home.until(lambda: home.value("SELECT status FROM sessions WHERE id = 1") == "interrupted")
+
+
+def test_two_approved_sessions_do_not_act_on_a_service_at_the_same_time(home: Home) -> None:
+    declare(home, "web")
+    file = home.path / "services.yaml"
+    file.write_text(file.read_text().replace(json.dumps(ACTS), json.dumps(ACTS_SLOWLY)))
+    asks_to(home, "web")
+    home.start("supervisor")
+    for count in (1, 2):
+        home.start("run", "--tier", "3")
+        waits(home, count)
+
+    for number in (1, 2):
+        says(home, number, YES)
+    home.until(lambda: home.value("SELECT count(*) FROM approvals WHERE state = 'withdrawn'"))
+
+    assert ran(home) == "begins\n"
+    (home.path / "web.ran.end").touch()
+    home.until(lambda: ran(home) == "begins\nends\n")
+    withdrawn = home.rows("SELECT note FROM approvals WHERE state = 'withdrawn'")
+    assert withdrawn == [("another action on this service is running",)]
 
 
 def test_stopped_session_withdraws_its_approval(home: Home) -> None:

@@ -196,16 +196,19 @@ async def test_dry_run_reports_the_action_and_uses_no_slot(db: Database) -> None
     assert await told(db) == [("info", f"Dry run: {words}")] * 3
 
 
-async def test_twenty_concurrent_sessions_run_the_action_twice(
+async def test_twenty_concurrent_sessions_run_the_action_twice_and_in_sequence(
     db: Database, tmp_path: Path
 ) -> None:
-    services = with_action("/bin/sh", "-c", f"echo ran >> {tmp_path}/acted")
+    acted = tmp_path / "acted"
+    services = with_action("/bin/sh", "-c", f"echo begins >> {acted}; echo ends >> {acted}")
     gates = [gate(db, await opened(db), services=services) for _ in range(20)]
+    count = Counter[UseOutcome]()
+    for _ in range(3):
+        verdicts = await asyncio.gather(*(each.run_action("web", "restart") for each in gates))
+        count += Counter(each.outcome for each in verdicts)
 
-    verdicts = await asyncio.gather(*(each.run_action("web", "restart") for each in gates))
-
-    assert (tmp_path / "acted").read_text() == "ran\n" * 2
-    assert Counter(each.outcome for each in verdicts) == {"unconfirmed": 2, "refused": 18}
+    assert acted.read_text() == "begins\nends\n" * 2, "one had not ended when the other began"
+    assert count == {"unconfirmed": 2, "refused": 58}
 
 
 async def test_twenty_concurrent_requests_of_a_session_run_in_sequence(

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 import signal
 import time
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,7 @@ from lamplighter.repository.store.postgres import LOCK_NAMESPACE, WRITER
 from lamplighter.repository.upkeep import leases
 from lamplighter.repository.upkeep.lease_postgres import PostgresLock
 from lamplighter.supervisor.heartbeat import Heartbeat, HeartbeatWatch
+from living import free_port
 
 PROMISED_SECONDS = 20
 SLOW_SECONDS = 9  # with the 5 s between two heartbeats it is less than the 15 s of a hang
@@ -73,6 +75,28 @@ def test_hung_leader_is_replaced_and_fenced(kept: Home) -> None:
     assert first.poll() is None, "it is on standby in its turn"
     assert rows(kept, ended) == before
     assert rows(kept, "SELECT epoch, pid FROM leases") == [(2, second.pid)]
+
+
+def test_action_of_a_hung_leader_ends_before_another_one_may_start(kept: Home) -> None:
+    acted, start = kept.path / "acted", "echo started >> acted; exec sleep 60"
+    action = {"restart": ["/bin/sh", "-c", start], "directory": str(kept.path)}
+    web = {"checks": [{"tcp": f"127.0.0.1:{free_port()}", "retries": 0}], "actions": [action]}
+    (kept.path / "services.yaml").write_text(json.dumps({"services": {"web": web}}))
+    first = kept.start("supervisor")
+    kept.until(acted.exists)
+    acting = kept.left_over()
+    kept.engine("lines", "[EVENT:info] here")
+    kept.start("supervisor")
+    kept.until(lambda: "is on standby" in log(kept))
+
+    first.send_signal(signal.SIGSTOP)
+    kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE id = 3 AND status <> 'running'"))
+
+    assert not set(acting) & set(kept.left_over())
+    assert rows(kept, "SELECT outcome FROM cooldowns") == [("abandoned",)]
+    first.send_signal(signal.SIGCONT)
+    kept.until(lambda: "Sessions and actions here were stopped" in log(kept))
+    assert acted.read_text() == "started\n"
 
 
 async def test_leader_hung_during_a_write_is_replaced(kept: Home) -> None:

@@ -29,7 +29,7 @@ from lamplighter.domain.services.service import (
     Service,
     Services,
 )
-from lamplighter.domain.sessions.session import Session, SessionPlan, Status
+from lamplighter.domain.sessions.session import Session, SessionPlan, Status, Trigger
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.services import incidents, notices
@@ -359,6 +359,33 @@ async def test_unused_approval_applies_to_a_repeated_request_during_its_incident
     if lasts:
         use, action = await asking.redeem(db, session, again.id, services=SERVICES, now=NOON)
         assert (use.outcome, action) == (UseOutcome.RESERVED, REDEPLOY)
+
+
+@pytest.mark.parametrize("until", ["the end", "incident ends", "a person starts a session"])
+async def test_denial_while_no_supervisor_runs_applies_to_the_repeated_request(
+    db: Database, until: str
+) -> None:
+    db.telling = NoticePolicy()
+    values = {"service": "web", "state": "open", "severity": "critical", "source": "check"}
+    async with writing(db):
+        made = await incidents.insert(db, **values, title="web", started_at=NOON, now=NOON)
+        made = await incidents.add_members(db, made, {"web": "503"}, root="web", now=NOON)
+    session = await opened(db)
+    first = await said(db, (await asked(db, session)).id, replace(NO, note="Not now"))
+    session = await interrupted(db, session)
+    if until == "incident ends":
+        async with writing(db):
+            await incidents.update(db, made.id, resolved_at=NOON, now=NOON)
+    if until == "a person starts a session":
+        session = replace(session, trigger=Trigger.MANUAL)
+
+    again = await asked(db, session, now=first.expires_at)
+
+    if until == "the end":
+        assert (again.state, again.decided_by, again.note) == ("denied", "anna", "Not now")
+        assert await notified(db) == [f"/approvals/{first.id}"]
+    else:
+        assert (again.state, again.replaces) == ("open", None)
 
 
 async def test_withdraw_all_withdraws_open_and_unused_approvals(db: Database) -> None:

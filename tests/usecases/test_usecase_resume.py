@@ -57,8 +57,10 @@ async def test_resume_under_the_next_leader_abandons_uses_and_revokes_the_token(
     )
     (token,) = await rows(db, "tokens")
     assert token["revoked_at"] is not None
-    (event,) = await rows(db, "events")
-    assert event["text"] == f"Session 1 resumes (1 of at most 3 times): {WHY}"
+    assert [(each["service"], each["text"]) for each in await rows(db, "events")] == [
+        ("Web", f"Restart (abandoned): {UNSETTLED_REASON}"),
+        (None, f"Session 1 resumes (1 of at most 3 times): {WHY}"),
+    ]
 
 
 async def test_resume_under_the_same_leader_keeps_running_uses_and_the_token(

@@ -12,7 +12,14 @@ from functools import partial
 from typing import Final
 
 from lamplighter.engines import orphans
-from lamplighter.engines.process import MARK, exit_status, kill_later, process_mark, warden_command
+from lamplighter.engines.process import (
+    MARK,
+    PROGRAM,
+    exit_status,
+    kill_later,
+    process_mark,
+    warden_command,
+)
 from lamplighter.engines.warden import NOT_FOUND
 
 GRACE_SECONDS: Final = 1.0
@@ -151,7 +158,7 @@ async def _run(
             stdin=_stdin_file(stdin, theirs),
             stdout=output,
             stderr=errors,
-            env={**env, MARK: os.environ.get(MARK) or process_mark("run")},
+            env={**env, MARK: os.environ.get(MARK) or process_mark(PROGRAM)},
             cwd=directory,
             pass_fds=(control.fileno(), *fds),
             start_new_session=True,

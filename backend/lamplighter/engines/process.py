@@ -17,6 +17,9 @@ import psutil
 from lamplighter.engines import Command, orphans, warden
 
 MARK: Final = "LAMPLIGHTER_SESSION"
+PROGRAM: Final = "run"
+"""What the mark of an action or a command names, in place of a session."""
+
 GRACE_SECONDS: Final = 2.0
 KILLING_SECONDS: Final = 1.0
 STDERR_LINES: Final = 20

@@ -19,6 +19,7 @@ MAX_NOTE_CHARS: Final = 1_000
 USE_WINDOW: Final = timedelta(minutes=1)
 """How long after the decision an approved action may at least start: its checks run first."""
 SUPERVISOR_GONE: Final = "the supervisor stopped while the session waited for approval"
+STARTED: Final = "the supervisor stopped as the action started; the action may have run"
 ABANDONED: Final = "its session no longer waits for approval"
 
 

@@ -187,14 +187,20 @@ async def withdraw(
     *,
     number: int | None = None,
     session_id: int | None = None,
+    reserved: bool = False,
     now: datetime,
 ) -> list[Approval]:
-    """Withdraw approvals whose actions have not started: one, those of a session, or all."""
+    """Withdraw approvals that are not used: one, those of a session, or all.
+
+    `reserved` withdraws only those whose action has a slot, and was about to start or has started.
+    """
     chosen: list[sa.ColumnElement[bool]] = [approvals.c.state.in_(OPEN_STATES)]
     if number is not None:
         chosen.append(approvals.c.id == number)
     if session_id is not None:
         chosen.append(approvals.c.session_id == session_id)
+    if reserved:
+        chosen.append(approvals.c.use_id.is_not(None))
     at = sa.func.coalesce(approvals.c.decided_at, sa.literal(now, UTCDateTime()))
     values = {"state": ApprovalState.WITHDRAWN, "note": note, "decided_at": at}
     return await _rows.update(db, chosen, values, now=now)

@@ -69,12 +69,15 @@ async def recover(
 async def _end_engines(
     here: SessionContext, running: Sequence[Session], former: Leader | None
 ) -> None:
-    """End the processes of a hanging leader on this machine; none of them may act now."""
+    """End the processes of a hanging leader on this machine; none of them may act now.
+
+    Without a session here it may be on another machine, and its number that of another process.
+    """
     if former is None or former.pid in (0, os.getpid()):
         return
-    for session in running:
-        if _is_here(here, session):
-            await process.sweep(process.process_mark(session.id, former.pid))
+    own: list[int | str] = [session.id for session in running if _is_here(here, session)]
+    for what in [*own, process.PROGRAM] if own else []:
+        await process.sweep(process.process_mark(what, former.pid))
 
 
 async def ingest_pending(here: SessionContext, services: Services) -> None:

@@ -161,6 +161,16 @@ async def settle(
         return await cooldowns.change(db, use.id, **found, settled_at=now, now=now)
 
 
+async def abandon(db: Database, session: Session, why: str, *, now: datetime) -> None:
+    """Settle the reserved uses of an interrupted session, and report each: its action may have run.
+
+    To be called within `writing`.
+    """
+    for use in await cooldowns.abandon(db, session.id, why, now=now):
+        text, service = use.report, use.service
+        await events.insert_for(db, session, Level.WARNING, text, service=service, now=now)
+
+
 async def record_dry_run(
     db: Database, session: Session, service: str, action: Action, text: str, *, now: datetime
 ) -> CooldownUse:
@@ -258,9 +268,7 @@ async def rule_on_action(
     uses = uses_of(service, await cooldowns.spent(db, now=now))
     facts = replace(
         await session_facts(db, session),
-        under_way=any(
-            use.outcome is UseOutcome.RESERVED and use.session_id == session.id for use in uses
-        ),
+        under_way=any(use.outcome is UseOutcome.RESERVED for use in uses),
         cooldown=cooldown.cooldown_status(service, action.kind, uses, now=now),
         second=pair is not None,
         agreed=agreed,

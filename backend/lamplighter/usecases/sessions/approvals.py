@@ -6,6 +6,7 @@ from typing import Final
 
 from lamplighter.domain.actions.approval import (
     MAX_REASON_CHARS,
+    STARTED,
     ActionRequest,
     Approval,
     ApprovalAnswer,
@@ -24,7 +25,7 @@ from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import APPROVAL_LINK, NoticeKind
 from lamplighter.domain.services.service import Action, ApprovalPolicy, Services
-from lamplighter.domain.sessions.session import Session, Status
+from lamplighter.domain.sessions.session import Session, Status, Trigger
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import exposures
@@ -80,7 +81,7 @@ async def _ask(
 ) -> Approval:
     db, reason = here.db, shorten(one_line(here.redact(request.reason)), MAX_REASON_CHARS)
     before = await _interrupted(db, session, request, now=now)
-    agreed = before is not None and await _approved_before(db, before)
+    decided = before is not None and await _decided_before(db, before)
     approval = await approvals.insert(
         db,
         session,
@@ -88,15 +89,15 @@ async def _ask(
         displayed=[here.redact(word) for word in request.argv],
         memories=await exposures.included_of_service(db, session.id, request.service),
         replaces=before.id if before else None,
-        expires_at=before.expires_at if before and agreed else expires_at,
+        expires_at=before.expires_at if before and decided else expires_at,
         now=now,
     )
     # this approval replaces the requests to a person that earlier sessions left
     why = f"approval {approval.id} was requested"
     closed = await escalations.close(db, approval.service, why=why, but=session.id, now=now)
     await session_outcomes.refresh(db, [each.session_id for each in closed], now=now)
-    if before and agreed:
-        return await _approve_again(db, approval, before, now=now)
+    if before and decided:
+        return await _decide_again(db, approval, before, now=now)
     text, body = f"Waiting for approval: {request}.", describe_request(approval, now=now)
     await leases.clear_session(db, session.id, now=now)  # rounds continue during the wait
     about = {"service": request.service, "link": f"{APPROVAL_LINK}{approval.id}"}
@@ -113,13 +114,18 @@ async def _interrupted(
     """Return the same request of an earlier session that ended with its supervisor.
 
     It is repeated by this session. A person was notified of it, and may still answer it. If its
-    command was replaced, or its session was being stopped, it is a different request.
+    command was replaced, or its session was being stopped, it is a different request. A denial
+    counts for the rest of its incident, except for a session that a person starts.
     """
     before = await approvals.newest_before(db, session.id, request)
     last = (await successor(db, before) or before) if before else None
-    if last is None or not last.abandoned or last.argv != request.argv or last.expired(now=now):
+    if last is None:
         return None
-    requester = await sessions.get(db, last.session_id)
+    if last.state is ApprovalState.DENIED:
+        repeated = session.trigger is not Trigger.MANUAL and await _decided_before(db, last)
+    else:
+        repeated = last.abandoned and last.argv == request.argv and not last.expired(now=now)
+    requester = await sessions.get(db, last.session_id) if repeated else None
     return last if requester is not None and _continues(session, requester) else None
 
 
@@ -133,8 +139,8 @@ def _continues(session: Session, before: Session) -> bool:
     )
 
 
-async def _approved_before(db: Database, before: Approval) -> bool:
-    """Whether a person approved a command during an incident that is still open."""
+async def _decided_before(db: Database, before: Approval) -> bool:
+    """Whether a person decided on a command during an incident that is still open."""
     if before.decided_by is None:
         return False
     return any(
@@ -143,17 +149,19 @@ async def _approved_before(db: Database, before: Approval) -> bool:
     )
 
 
-async def _approve_again(
+async def _decide_again(
     db: Database, approval: Approval, before: Approval, *, now: datetime
 ) -> Approval:
     """Apply a person's decision to a repeated request: the command has not run since."""
+    denied = before.state is ApprovalState.DENIED
     decided = await approvals.change_state(
         db,
         approval.id,
         ApprovalState.OPEN,
-        ApprovalState.APPROVED,
+        ApprovalState.DENIED if denied else ApprovalState.APPROVED,
         decided_by=before.decided_by,
         decided_at=before.decided_at,
+        note=before.note if denied else approval.note,
         now=now,
     )
     return decided or approval
@@ -289,8 +297,12 @@ async def withdraw(db: Database, number: int, note: str, *, now: datetime) -> No
 
 
 async def withdraw_all(db: Database, note: str, *, now: datetime) -> list[Approval]:
-    """Withdraw all open approvals, and approved ones that are unused: their sessions have ended."""
+    """Withdraw all open approvals, and approved ones that are unused: their sessions have ended.
+
+    Returns those that the note applies to; another note is for the actions that may have started.
+    """
     async with writing(db):
+        await approvals.withdraw(db, STARTED, reserved=True, now=now)
         return await approvals.withdraw(db, note, now=now)
 
 

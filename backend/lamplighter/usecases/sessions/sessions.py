@@ -29,12 +29,13 @@ from lamplighter.domain.text import clean_lines
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.access import tokens
 from lamplighter.repository.memory import exposures
-from lamplighter.repository.services import cooldowns, events
+from lamplighter.repository.services import events
 from lamplighter.repository.sessions import approvals, escalations, halts, requests, sessions
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases import instrumentation
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.fade import fade_for_session
+from lamplighter.usecases.services import act
 from lamplighter.usecases.services.session_outcomes import outcome_of
 from lamplighter.usecases.sessions import chain, prompts
 
@@ -221,7 +222,7 @@ async def resume_session(
     """
     async with writing(db):
         if epoch != session.leader_epoch:
-            await cooldowns.abandon(db, session.id, UNSETTLED_REASON, now=now)
+            await act.abandon(db, session, UNSETTLED_REASON, now=now)
             await tokens.revoke_for_session(db, session.id, now=now)
             await leases.update_status(db, session_id=session.id, now=now)
         resumed = await sessions.resume(db, session.id, epoch=epoch, now=now)
@@ -262,9 +263,7 @@ async def finish(
         if ending.status is Status.COMPLETED and session.tier == 1:
             await chain.confirm(db, session, reset_after=active.cooldown_reset, now=now)
         await chain.notify_recovered(db, session, now=now)
-        await cooldowns.abandon(
-            db, session.id, "its session ended before the result was known", now=now
-        )
+        await act.abandon(db, session, "its session ended before the result was known", now=now)
         await approvals.withdraw(db, "its session ended", session_id=session.id, now=now)
         why = here.redact(ending.reason)
         status, reason = await chain.conclude(

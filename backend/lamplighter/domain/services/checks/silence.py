@@ -110,13 +110,15 @@ def find_silence(
 ) -> Silence | None:
     """Return the silence of a service at a moment; a pause takes precedence over a window.
 
-    `declared` is whether services.yaml pauses the service. Windows that overlap end together.
+    `declared` is whether services.yaml pauses the service. Windows that overlap end together, and
+    a pause with those that are open at its end.
     """
     if declared:
         return Silence(kind=SilenceKind.PAUSE, until=None, reason="paused in services.yaml")
     for pause in pauses:
         if pause.covers(at):
-            return Silence(kind=SilenceKind.PAUSE, until=pause.until, reason=pause.reason)
+            until = pause.until and _end_of_chain(windows, pause.until)
+            return Silence(kind=SilenceKind.PAUSE, until=until, reason=pause.reason)
     for window in windows:
         if (until := window.open_until(at)) is not None:
             until = _end_of_chain(windows, until)

@@ -1,8 +1,11 @@
 """The graph follows stored memories: facts end and return with their evidence."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from contexts import NOON, WINDOW, context, learning
@@ -12,16 +15,19 @@ from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import IncidentSource, IncidentState
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.repository import Database, writing
-from lamplighter.repository.graph import entities, position, relationships
+from lamplighter.repository.graph import entities, evidence, position, relationships
 from lamplighter.repository.graph.entities import EntityFilter
 from lamplighter.repository.graph.relationships import RelationshipFilter
+from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.services import events, incidents
 from lamplighter.repository.store.tables import changes
 from lamplighter.repository.store.tables import entities as entity_table
 from lamplighter.usecases.access.recording import recorded
 from lamplighter.usecases.graph import edit, view
+from lamplighter.usecases.graph import follow as following
 from lamplighter.usecases.graph.follow import follow
-from lamplighter.usecases.memory import curate, journal, knowledge
+from lamplighter.usecases.memory import bulk, curate, journal, knowledge
+from lamplighter.usecases.memory.bulk import BulkAction
 from lamplighter.usecases.memory.remember import remember
 
 NOTHING = Services()
@@ -281,3 +287,30 @@ async def test_three_spellings_and_an_alias_are_one_entity(db: Database) -> None
 
     tools = await entities.page(db, EntityFilter(kind=EntityKind.TOOL), limit=9)
     assert [each.name for each in tools.items] == ["Claude Code"]
+
+
+async def test_memories_of_a_bulk_act_are_read_in_short_transactions(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = [await save(db, f"Service{n} depends on Store{n}", title=f"{n}") for n in range(60)]
+    await catch_up(db)
+    assert len(await facts(db)) == 60
+    await bulk.apply_action(db, MemoryFilter(), BulkAction(action="deactivate"), now=NOON)
+    sync, reads = evidence.sync, [0]
+
+    async def count(*given: Any, **more: Any) -> None:
+        reads[-1] += 1
+        await sync(*given, **more)
+
+    @asynccontextmanager
+    async def writing_and_counting(db: Database) -> AsyncIterator[None]:
+        async with writing(db):
+            yield
+        reads.append(0)
+
+    monkeypatch.setattr(evidence, "sync", count)
+    monkeypatch.setattr(following, "writing_in_background", writing_and_counting)
+    await catch_up(db)
+
+    assert await facts(db) == set()
+    assert (sum(reads), max(reads)) == (len(saved), following.MEMORIES_AT_ONCE)

@@ -8,11 +8,12 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import MemoryId
@@ -26,6 +27,7 @@ from lamplighter.notebook.tree import (
     write_new,
 )
 
+T = TypeVar("T")
 BASES: Final = "directories"
 DEPTH: Final = 2
 MAX_FILES: Final = 50_000
@@ -49,6 +51,14 @@ class BaseText:
 
     memory_id: MemoryId
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyAct:
+    """The act of an apply. Its number alone is not unique: a rollback frees it."""
+
+    id: int
+    at: datetime
 
 
 class MemoryDirectory:
@@ -178,42 +188,46 @@ class MemoryDirectory:
             for each in opened:
                 os.close(each)
 
-    def read_base(self, now: Mapping[str, str]) -> dict[str, BaseText]:
+    def interrupted_apply(self) -> ApplyAct | None:
+        """Return the act of an apply that was interrupted; its transaction may be committed."""
+        return self._load(_act, None)
+
+    def read_base(self, now: Mapping[str, str], *, applied: bool = False) -> dict[str, BaseText]:
         """Return the files as of the last export or apply; none before the first.
 
         `now` are the current texts. Those that an interrupted export wrote or removed count as
-        exported.
+        exported, and those of an interrupted apply only if it was `applied`.
         """
-        if self._base is None:
-            return {}
+        return self._load(lambda stored: _files(stored, now, applied=applied), {})
+
+    def _load(self, read: Callable[[Any], T], otherwise: T) -> T:
         try:
-            stored = json.loads(self._base.read_text(encoding="utf-8"))
-            base, new = _base_texts(stored["files"]), stored.get("writing")
-            if new is None:
-                return base
-            new = _base_texts(new)
-            written = {
-                path: each
-                for path, each in new.items()
-                if now.get(path) == each.text or (path in now and path not in base)
-            }
-            rest = {path: each for path, each in base.items() if path in now or path in new}
-            return {**rest, **written}
+            if self._base is None:
+                return otherwise
+            return read(json.loads(self._base.read_text(encoding="utf-8")))
         except FileNotFoundError:
-            return {}
+            return otherwise
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise Unavailable(
                 f"{self._base} cannot be read. Remove it, then run `lamplighter plan` again."
             ) from error
 
     def write_base(
-        self, files: Mapping[str, BaseText], writing: Mapping[str, BaseText] | None = None
+        self,
+        files: Mapping[str, BaseText],
+        writing: Mapping[str, BaseText] | None = None,
+        act: ApplyAct | None = None,
     ) -> None:
-        """Store the current files; `writing` are those after an export that begins now."""
+        """Store the current files; `writing` are those after an export that begins now.
+
+        With `act` they are those after an apply, if the database commits it.
+        """
         assert self._base is not None
         stored: dict[str, Any] = {"directory": str(self.root.resolve()), "files": _as_json(files)}
         if writing is not None:
             stored["writing"] = _as_json(writing)
+        if act is not None:
+            stored["act"] = {"id": act.id, "at": act.at.isoformat()}
         new = self._base.with_name(f".{self._base.name}.{os.getpid()}")
         try:
             self._base.parent.mkdir(mode=0o700, exist_ok=True)
@@ -224,6 +238,27 @@ class MemoryDirectory:
             with suppress(OSError):
                 new.unlink(missing_ok=True)
             raise Unavailable(f"Cannot write {self._base}: {error.strerror}.") from error
+
+
+def _act(stored: Any) -> ApplyAct | None:
+    act = stored.get("act")
+    return None if act is None else ApplyAct(int(act["id"]), datetime.fromisoformat(act["at"]))
+
+
+def _files(stored: Any, now: Mapping[str, str], *, applied: bool) -> dict[str, BaseText]:
+    base = _base_texts(stored["files"])
+    if "writing" not in stored:
+        return base
+    new = _base_texts(stored["writing"])
+    if "act" in stored:
+        return new if applied else base
+    written = {
+        path: each
+        for path, each in new.items()
+        if now.get(path) == each.text or (path in now and path not in base)
+    }
+    rest = {path: each for path, each in base.items() if path in now or path in new}
+    return {**rest, **written}
 
 
 def _base_texts(stored: Any) -> dict[str, BaseText]:

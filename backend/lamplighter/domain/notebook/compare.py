@@ -178,21 +178,27 @@ def _found_again(page: ChangedPage, lines: _Lines) -> ChangedPage:
         return page
     missing = [number for number in lines.written if number not in lines.present]
     missing.sort(key=lambda number: lines.written[number][0] != page.path)
+    by_text: dict[tuple[str, str], list[int]] = {}
+    for number in reversed(missing):
+        by_text.setdefault(_key(lines.written[number][1]), []).append(number)
     parts, at = [], 0
     for part in page.file.parts:
         if isinstance(part, PageLine):
             if part.number is None:
-                same = (n for n in missing if part.states(lines.written[n][1]))
-                number = next(same, None)
-                if number is None:
+                same = by_text.get(_key(part))
+                if not same:
                     lines.added.append(LineAdded(page.path, at, part))
                 else:
-                    missing.remove(number)
+                    number = same.pop()
                     part = replace(part, number=number, source="")  # same text, with its number
                     lines.present[number] = (page.path, part)
             at += 1
         parts.append(part)
     return replace(page, file=replace(page.file, parts=tuple(parts)))
+
+
+def _key(line: PageLine) -> tuple[str, str]:
+    return line.tag, line.comparable
 
 
 def _changed(

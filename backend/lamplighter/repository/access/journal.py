@@ -161,6 +161,19 @@ async def changes_of_act(db: Database, act_id: int) -> list[ActChanges]:
     return [found[number] for number in sorted(found)]
 
 
+async def count_memories(db: Database, act_id: int) -> int:
+    """Return the number of memories that an act changed, also if its process ended first."""
+    count = sa.func.count(history.c.memory_id.distinct())
+    return int(await db.fetch_val(sa.select(count).where(history.c.act_id == act_id)))
+
+
+async def memories_undone(db: Database, act_id: int) -> set[int]:
+    """Return the memories in which an act is undone already."""
+    undoing = sa.select(acts.c.id).where(acts.c.undoes == act_id)
+    query = sa.select(history.c.memory_id).where(history.c.act_id.in_(undoing))
+    return {row["memory_id"] for row in await db.fetch_all(query)}
+
+
 async def changed_since(db: Database, act_id: int) -> dict[int, int]:
     """Return the memories that changed after an act, each with its newest change in effect."""
     return {

@@ -9,11 +9,12 @@ import sqlalchemy as sa
 from lamplighter.domain.memory.knowledge import MemoryTimeline
 from lamplighter.domain.memory.memory import GLOBAL, Candidate, Category, Memory, MemoryId, Source
 from lamplighter.domain.text import content_hash
+from lamplighter.repository.memory.bulk import ids_as_json
 from lamplighter.repository.memory.listing import lasts
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NUMBER, Json
+from lamplighter.repository.store.dialect import NUMBER, InIdList, Json, JsonValue
 from lamplighter.repository.store.statements import Statement, equal_to, update_rows
-from lamplighter.repository.store.tables import KNOWLEDGE, memories
+from lamplighter.repository.store.tables import KNOWLEDGE, history, memories
 from lamplighter.repository.store.unreadable import fetch_memories, from_fields, readable
 
 AT_MOST: Final = 20
@@ -207,3 +208,35 @@ async def topic_key_holder(
     place = {"topic_key": keyed.topic_key, "project": keyed.project, "scope": keyed.scope}
     row = await db.fetch_one(_TOPIC_KEY_HOLDER(**place, other_than=without or 0))
     return None if row is None else MemoryId(row["id"])
+
+
+async def taken_topic_keys(db: Database, entries: Sequence[int]) -> dict[MemoryId, MemoryId]:
+    """Return the memories to which a topic key cannot return, each with the key's active memory.
+
+    They would return to their state before these entries of the history.
+    """
+    rows = await db.fetch_all(_TAKEN_TOPIC_KEYS(ids=ids_as_json(entries)))
+    return {MemoryId(row["id"]): MemoryId(row["holder"]) for row in rows}
+
+
+_MINE: Final = memories.alias("mine")
+_HOLDER: Final = memories.alias("holder")
+_KEY: Final = {
+    name: JsonValue(history.c.before, name, sa.Text) for name in ("topic_key", "project", "scope")
+}
+_WAS_ACTIVE: Final = JsonValue(history.c.before, "active", NUMBER, flag=True) == 1
+_TAKEN_TOPIC_KEYS: Final = Statement(
+    sa.select(_MINE.c.id, sa.func.max(_HOLDER.c.id).label("holder"))
+    .select_from(history)
+    .join(_MINE, _MINE.c.id == history.c.memory_id)
+    .join(_HOLDER, sa.and_(*(_HOLDER.c[name] == value for name, value in _KEY.items())))
+    .where(InIdList(history.c.id, sa.bindparam("ids", type_=sa.Text)), _WAS_ACTIVE)
+    .where(_HOLDER.c.active == 1, _HOLDER.c.id != _MINE.c.id)
+    .where(
+        (_MINE.c.active == 0)
+        | sa.or_(*(_MINE.c[name].is_distinct_from(value) for name, value in _KEY.items()))
+    )
+    .group_by(_MINE.c.id)
+    .order_by(_MINE.c.id),
+    long=True,
+)

@@ -73,6 +73,21 @@ async def list_after(db: Database, seq: int, *, limit: int = PAGE) -> list[Chang
     return [_change(row) for row in await db.fetch_all(_AFTER(after=seq, most=limit))]
 
 
+async def next_batch(db: Database, seq: int, *, limit: int) -> tuple[list[Change], bool]:
+    """Return the next changes, of at most `limit` rows or a single one; and whether more follow.
+
+    A bulk act publishes changes of many rows: their number alone would not limit a transaction.
+    """
+    listed = await list_after(db, seq, limit=limit)
+    rows, batch = 0, list[Change]()
+    for each in listed:
+        rows += len(each.ids)
+        if batch and rows > limit:
+            break
+        batch.append(each)
+    return batch, len(listed) == limit or len(batch) < len(listed)
+
+
 async def list_encoded_after(db: Database, seq: int) -> list[Change]:
     """Return the changes after `seq`, oldest first, each row as its JSON text."""
     found = await db.fetch_all(_AFTER(after=seq, most=PAGE))

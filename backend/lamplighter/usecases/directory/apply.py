@@ -38,7 +38,7 @@ from lamplighter.domain.memory.memory import (
 )
 from lamplighter.domain.memory.review import Resolution, ReviewKind, ReviewState
 from lamplighter.formats.memory_files import parse
-from lamplighter.notebook.directory import BaseText, DirectoryScan, MemoryDirectory
+from lamplighter.notebook.directory import ApplyAct, BaseText, DirectoryScan, MemoryDirectory
 from lamplighter.repository import writing
 from lamplighter.repository.clients import imports
 from lamplighter.repository.memory import history, memories, reviews, trash
@@ -48,7 +48,7 @@ from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.store.database import trying
 from lamplighter.repository.writes import store
 from lamplighter.usecases.access.recording import OPERATOR, Recording, recorded, recording
-from lamplighter.usecases.directory.export import exported_memories
+from lamplighter.usecases.directory.export import exported_memories, read_base
 from lamplighter.usecases.effect.prompts import (
     PromptContext,
     PromptEffect,
@@ -108,7 +108,7 @@ async def plan(
 ) -> DirectoryApply:
     """Return the changes that an apply would make, and its effects on prompts; change nothing."""
     scan = await asyncio.to_thread(tree.scan)
-    base = await asyncio.to_thread(tree.read_base, scan.files)
+    base = await read_base(here.db, tree, scan)
     before = recorded.get()
     async with trying(here.db):
         work = await _run(here, scan, base, prefer)
@@ -128,23 +128,33 @@ async def apply(
     are applied.
     """
     scan = await asyncio.to_thread(tree.scan)
-    base = await asyncio.to_thread(tree.read_base, scan.files)
+    base = await read_base(here.db, tree, scan)
     recorded.set(None)
     async with writing(here.db):
         work = await _run(here, scan, base, prefer)
+        work.done.act = recorded.get()
         if not scan.problems:
             await _review(work, {each.memory_id for each in base.values()})
+            after = _base_after(work, scan, base)
+            if work.done.act is not None:  # if the process ends after the commit
+                act = ApplyAct(work.done.act, work.now)
+                await asyncio.to_thread(tree.write_base, base, after, act)
     if not scan.problems:
-        refused = {each.path for each in work.done.refused}
-        base_texts = {path: each for path, each in base.items() if path in refused}
-        base_texts |= {
-            path: BaseText(number, scan.files[path])
-            for path, number in work.merge.memories.items()
-            if path not in refused
-        }
-        await asyncio.to_thread(tree.write_base, base_texts)
-    work.done.act = recorded.get()
+        await asyncio.to_thread(tree.write_base, after)
     return work.done
+
+
+def _base_after(
+    work: _Applying, scan: DirectoryScan, base: Mapping[str, BaseText]
+) -> dict[str, BaseText]:
+    """Return the files as of this apply, and the refused ones as before it."""
+    refused = {each.path for each in work.done.refused}
+    earlier = {path: each for path, each in base.items() if path in refused}
+    return earlier | {
+        path: BaseText(number, scan.files[path])
+        for path, number in work.merge.memories.items()
+        if path not in refused
+    }
 
 
 async def _run(

@@ -11,6 +11,7 @@ from lamplighter.domain.notebook.place import belongs
 from lamplighter.formats.memory_files import render
 from lamplighter.notebook.directory import BaseText, DirectoryScan, MemoryDirectory
 from lamplighter.repository import Database, reading
+from lamplighter.repository.access import journal
 from lamplighter.repository.clients import exports
 
 MAX_NAMED: Final = 5
@@ -44,7 +45,7 @@ async def export_directory(
     is written. An interrupted export is completed by the next one.
     """
     scan = await asyncio.to_thread(tree.scan) if tree.root.exists() else DirectoryScan()
-    base = await asyncio.to_thread(tree.read_base, scan.files)
+    base = await read_base(db, tree, scan)
     memories = await exported_memories(db, project)
     taken = {path: int(each.memory_id) for path, each in base.items()}
     paths = assign_paths(memories, taken)
@@ -59,6 +60,19 @@ async def export_directory(
         return await asyncio.to_thread(_write, tree, scan, texts, gone, after)
     except Unavailable as error:
         raise Unavailable(f"{error} {INCOMPLETE}") from error
+
+
+async def read_base(
+    db: Database, tree: MemoryDirectory, scan: DirectoryScan
+) -> dict[str, BaseText]:
+    """Return the files as of the last export or apply.
+
+    Of an apply that was interrupted, the journal knows whether it was committed.
+    """
+    act = await asyncio.to_thread(tree.interrupted_apply)
+    entry = None if act is None else await journal.get(db, act.id)
+    applied = act is not None and entry is not None and entry.created_at == act.at
+    return await asyncio.to_thread(tree.read_base, scan.files, applied=applied)
 
 
 def _refuse_unapplied(

@@ -52,13 +52,25 @@ OPS: Final = Place(OPERATIONS, PROJECT)
 
 
 async def follow(db: Database, services: Services | None, *, now: datetime) -> bool:
-    """Take one step and return whether more may be left; without `services` theirs stay."""
+    """Take one step and return whether more may be left; without `services` theirs stay.
+
+    A bulk act publishes one change of many memories: these are read in several transactions.
+    """
     declared = None if services is None else content_hash(repr(_dependencies(services)))
     async with reading(db):
         cursor = await position.get(db)
         idle = cursor.memory_id is None and cursor.seq == await changes.last_seq(db)
         if idle and declared in (None, cursor.services):
             return False
+        batch, more = list[Change](), True
+        if cursor.memory_id is None:
+            batch, more = await changes.next_batch(db, cursor.seq, limit=CHANGES_AT_ONCE)
+    before, ids = cursor, _memory_ids(batch)
+    while len(ids) > MEMORIES_AT_ONCE:  # if the process ends here, they are read again
+        async with writing_in_background(db):
+            await _follow_memories(db, ids[:MEMORIES_AT_ONCE], now=now)
+            await _follow_confirmed(db, ids[:MEMORIES_AT_ONCE], now=now)
+        ids = ids[MEMORIES_AT_ONCE:]
     async with writing_in_background(db):
         cursor = await position.get(db)
         if services is not None and declared not in (None, cursor.services):
@@ -69,21 +81,26 @@ async def follow(db: Database, services: Services | None, *, now: datetime) -> b
             await _follow_memories(db, ids, now=now)
             await _follow_confirmed(db, ids, now=now)
             cursor = replace(cursor, memory_id=ids[-1] if ids else None)
-            more = True
+        elif (before.memory_id, before.seq) == (None, cursor.seq):
+            await _follow_changes(db, batch, ids, now=now)
+            cursor = replace(cursor, seq=batch[-1].seq if batch else cursor.seq)
         else:
-            found = await changes.list_after(db, cursor.seq, limit=CHANGES_AT_ONCE)
-            await _follow_changes(db, found, now=now)
-            cursor = replace(cursor, seq=found[-1].seq if found else cursor.seq)
-            more = len(found) == CHANGES_AT_ONCE
+            more = True  # another process has taken this step meanwhile
         await position.save(db, cursor)
     return more
 
 
-async def _follow_changes(db: Database, batch: Sequence[Change], *, now: datetime) -> None:
-    ids = {number for each in batch if each.entity == memories.ENTITY for number in each.ids}
-    await _follow_memories(db, sorted(ids), now=now)
+def _memory_ids(batch: Sequence[Change]) -> list[int]:
+    return sorted({n for each in batch if each.entity == memories.ENTITY for n in each.ids})
+
+
+async def _follow_changes(
+    db: Database, batch: Sequence[Change], ids: Sequence[int], *, now: datetime
+) -> None:
+    """Follow changes; `ids` are those of their memories that are not read again yet."""
+    await _follow_memories(db, ids, now=now)
     judged = {_judged(each.row) for each in batch if each.entity == reviews.ENTITY and each.row}
-    await _follow_confirmed(db, sorted((ids | judged) - {0}), now=now)
+    await _follow_confirmed(db, sorted({*ids, *judged} - {0}), now=now)
     gone = {number for each in batch if each.entity == TRASH for number in each.ids}
     if gone:
         await evidence.forget(db, gone, now=now)

@@ -69,9 +69,9 @@ PROMPT: Final = "prompt "
 LINKING: Final = ("organize", "withdraw")
 """The acts that link memories: their undo removes the links."""
 
+KEY_TAKEN: Final = "The topic key of memory {} now belongs to memory {}"
 MAX_NAMED: Final = 5
 REVERTED_AT_ONCE: Final = 10
-
 
 REST: Final = "The rest can be undone."
 """The end of a conflict message if an undo with `partly` changes something.
@@ -95,10 +95,12 @@ class RevertResult:
 class UndoPlan:
     """The changes that an undo makes to memories, and its conflicts by memory.
 
-    `newest` is the newest entry of the history when it was made.
+    `newest` is the newest entry of the history when it was made. An `exact` undo changes all of
+    them or none.
     """
 
     newest: int = 0
+    exact: bool = False
     restore: list[int] = field(default_factory=list)
     discard: list[ActChanges] = field(default_factory=list)
     revert: list[ActChanges] = field(default_factory=list)
@@ -115,21 +117,23 @@ async def undo(db: Database, act_id: int, *, now: datetime, partly: bool = False
     """Undo an act of an operator: restore every row to its previous state.
 
     Raises NotFound, and Conflict naming later changes; with `partly` those memories stay unchanged.
-    An act on many memories is undone in short transactions, as it was done.
+    An act on many memories is undone in short transactions, as it was done. An undo that was
+    interrupted is continued by the next one.
     """
     act = await undoable(db, act_id)
     async with AsyncExitStack() as stack:
-        if (act.changed or 0) <= FIRST:
+        if await journal.count_memories(db, act_id) <= FIRST:
             await stack.enter_async_context(writing(db))
             act = await undoable(db, act_id)
         plan = await _plan(db, act)
         if plan.conflicts and not partly:
             raise Conflict(_refusal(plan))
+        plan.exact = db.in_transaction and not partly
         number = await _begin_undo(db, act, now=now)
         unfinished.set(None if db.in_transaction else number)
         ids = await _apply_plan(db, act, plan, number, now=now)
-        rows = len(ids) + await _undo_related(db, act, now=now)
         async with writing(db):
+            rows = len(ids) + await _undo_related(db, act, now=now)
             await journal.finish(db, number, rows)
     recorded.set(number)
     unfinished.set(None)
@@ -188,8 +192,11 @@ async def _plan(db: Database, act: JournalEntry) -> UndoPlan:
     made = await journal.changes_of_act(db, act.id)
     if act.action == IMPORT and not made:
         raise Conflict(NOTHING_TO_UNDO.format(act.id))
+    undone = await journal.memories_undone(db, act.id)  # by an undo that was interrupted
     for each in made:
         number = each.memory_id
+        if number in undone:
+            continue
         deleted = each.ended == DELETED
         if number in later_changes and await _is_upkeep(db, each, act.id):
             del later_changes[number]
@@ -235,10 +242,14 @@ async def _keys(db: Database, plan: UndoPlan) -> None:
             continue
         holder = await knowledge.topic_key_holder(db, memory)
         if holder is not None:
-            plan.conflicts[each.id] = (
-                f"The topic key of memory {each.id} now belongs to memory {holder}"
-            )
+            plan.conflicts[each.id] = KEY_TAKEN.format(each.id, holder)
+    leaving = {each.memory_id for each in (*plan.discard, *plan.revert)}
+    taken = await knowledge.taken_topic_keys(db, [each.first for each in plan.revert])
+    for number, holder in taken.items():
+        if holder not in leaving:
+            plan.conflicts[number] = KEY_TAKEN.format(number, holder)
     plan.restore = [each for each in plan.restore if each not in plan.conflicts]
+    plan.revert = [each for each in plan.revert if each.memory_id not in plan.conflicts]
 
 
 async def _review(db: Database, act: JournalEntry) -> None:
@@ -291,8 +302,9 @@ async def _apply_plan(
     if act.action in bulk.ACTS and not alone:
         revert = partial(bulk.undo, db, undoes=act.id, act=number, reason=reason, now=now)
         return ids + await in_batches(db, [each.first for each in plan.revert], revert)
-    revert = partial(_revert_some, db, act=act, number=number, newest=plan.newest, now=now)
-    numbers = [each.memory_id for each in plan.revert]
+    revert = partial(_revert_some, db, act=act, number=number, plan=plan, now=now)
+    newest_first = sorted(plan.revert, key=lambda each: each.first, reverse=True)
+    numbers = [each.memory_id for each in newest_first]
     return ids + await in_batches(db, numbers, revert, first=REVERTED_AT_ONCE)
 
 
@@ -311,31 +323,49 @@ async def _unchanged(db: Database, ids: Sequence[int], newest: int) -> list[int]
 
 
 async def _revert_some(
-    db: Database, ids: Sequence[int], *, act: JournalEntry, number: int, newest: int, now: datetime
+    db: Database,
+    ids: Sequence[int],
+    *,
+    act: JournalEntry,
+    number: int,
+    plan: UndoPlan,
+    now: datetime,
 ) -> list[int]:
-    """Undo the changes of an act to some memories, except those that have changed meanwhile."""
-    reverted = await _unchanged(db, ids, newest)
-    for each in reverted:
-        await _revert_memory(db, each, act.id, number, now=now)
+    """Undo the changes of an act to some memories.
+
+    Memories that have changed meanwhile stay unchanged, as do those whose topic key was taken.
+    """
+    unchanged = await _unchanged(db, ids, plan.newest)
+    reverted = []
+    for each in unchanged:
+        if await _revert_memory(db, each, act.id, number, exact=plan.exact, now=now):
+            reverted.append(each)
     if act.action == IMPORT:
         await imports.forget_texts(db, reverted)
     return reverted
 
 
 async def _revert_memory(
-    db: Database, memory_id: int, act: int, number: int, *, now: datetime
-) -> None:
-    """Undo the changes of an act to one memory, step by step, the last one first."""
+    db: Database, memory_id: int, act: int, number: int, *, exact: bool, now: datetime
+) -> bool:
+    """Undo the changes of an act to one memory, step by step, the last one first.
+
+    Return False if another memory has its topic key; raises Conflict if the undo is `exact`.
+    """
     memory = await memories.get(db, MemoryId(memory_id))
+    assert memory is not None  # else it would have changed since
+    current, changes = memory, list[MemoryChange]()
     for step in reversed(await history.of_act(db, memory_id, act)):
-        assert memory is not None  # else it would have changed since
         before = restore_before(memory, step)
-        holder = await find_key_holder(db, memory, before)
-        if holder is not None:
-            raise Conflict(f"Nothing was undone. Its topic key now belongs to memory {holder}.")
         why = ChangeOrigin(cause=UNDONE, actor=OPERATOR, reason=undo_reason(step), act_id=number)
-        await store(db, [MemoryChange(memory, before, why)], now=now)
+        changes.append(MemoryChange(memory, before, why))
         memory = before
+    holder = await find_key_holder(db, current, memory)
+    if holder is not None and exact:
+        raise Conflict(f"Nothing was undone. {KEY_TAKEN.format(memory_id, holder)}.")
+    if holder is None:
+        await store(db, changes, now=now)
+    return holder is None
 
 
 async def _undo_related(db: Database, act: JournalEntry, *, now: datetime) -> int:

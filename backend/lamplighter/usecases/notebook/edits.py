@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.memory.admit import admit_candidate, admit_edit
+from lamplighter.domain.memory.admit import admit_edit
 from lamplighter.domain.memory.decay import apply_decay, decay_changes
-from lamplighter.domain.memory.intents import Intent, MemoryChange, NewMemory
+from lamplighter.domain.memory.intents import Intent, MemoryChange
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     GENERAL,
@@ -28,8 +28,8 @@ from lamplighter.domain.notebook.compare import (
     compare,
 )
 from lamplighter.domain.notebook.index import INDEX_START, NOTES_HEADING, RESTORED_START
-from lamplighter.domain.notebook.page import NotebookPage, PageLine, PageText
-from lamplighter.domain.notebook.place import INDEX, candidate_of, place_from
+from lamplighter.domain.notebook.page import NotebookPage
+from lamplighter.domain.notebook.place import INDEX
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.text import shorten
 from lamplighter.formats import notebook as markdown
@@ -45,8 +45,8 @@ from lamplighter.repository.writes import store
 from lamplighter.usecases.access.recording import Recording, recorded, recording
 from lamplighter.usecases.memory.curate import check_key
 from lamplighter.usecases.notebook.context import ACTION, NotebookContext, SyncResult
-from lamplighter.usecases.notebook.following import take_step
 from lamplighter.usecases.notebook.interrupted import record_written
+from lamplighter.usecases.notebook.new_lines import LEARNED_CHARS, Admission, PageStorage
 
 RESTORED: Final = "An earlier version of the page was restored."
 DAMAGED: Final = "The file is empty or contains zero bytes, as after a power failure."
@@ -61,7 +61,6 @@ EDITING: Final = timedelta(hours=1)
 
 LONGEST_WAIT_SECONDS: Final = 60.0
 UNKNOWN_TAG: Final = "Unknown tag"
-LEARNED_CHARS: Final = 60
 
 
 @dataclass(slots=True)
@@ -249,6 +248,7 @@ async def _compare(
     pages_read: Sequence[ChangedPage],
     rows: Mapping[MemoryId, Memory],
     accepted: Collection[str],
+    admission: Admission,
 ) -> NotebookReading:
     """Compare the changed pages with the rows; a page with an inadmissible line needs a review."""
     places = await lines.paths_of(here.db, sorted(rows))
@@ -257,7 +257,7 @@ async def _compare(
     known: dict[int, Memory] = dict(rows.items())
     while True:
         found = compare(pages_read, known, elsewhere, accepted=accepted)
-        refused = _refused(here, found, rows)
+        refused = _refused(here, found, rows, admission)
         if not refused:
             return found
         accepted, pages_read = _except(refused, accepted, pages_read)
@@ -291,7 +291,10 @@ def _previous(
 
 
 def _refused(
-    here: NotebookContext, comparison: NotebookReading, rows: Mapping[MemoryId, Memory]
+    here: NotebookContext,
+    comparison: NotebookReading,
+    rows: Mapping[MemoryId, Memory],
+    admission: Admission,
 ) -> dict[str, str]:
     """Return the pages with an inadmissible line, each with the reason."""
     refused: dict[str, str] = {}
@@ -299,10 +302,7 @@ def _refused(
         try:
             match each:
                 case LineAdded():
-                    place = place_from(each.path, _name(comparison, each.path))
-                    candidate = candidate_of(place, each.line) if place else None
-                    if candidate is not None:
-                        admit_candidate(candidate, here.redact)
+                    admission.admit(each.path, comparison.pages[each.path].name, each.line)
                 case LineChanged():
                     row = rows[MemoryId(each.number)]
                     admit_edit(each.edit, row.category, here.redact)
@@ -311,50 +311,50 @@ def _refused(
     return refused
 
 
-def _name(found: NotebookReading, path: str) -> str:
-    return found.pages[path].name if path in found.pages else ""
-
-
 async def _store(
     here: NotebookContext, changed: _Changed, accepted: Collection[str], result: SyncResult
 ) -> NotebookReading:
     """Store the edits and the state of their pages in one transaction.
 
-    A line may be refused only then, because its topic key belongs to another memory. Its page needs
-    a review, and the other pages are stored.
+    Many new lines are stored in further ones. A line may be refused only then, because its topic
+    key belongs to another memory. Its page needs a review, and the other pages are stored.
     """
     read: Sequence[ChangedPage] = _parse(here, changed)
+    admission = Admission(here)
+    await asyncio.to_thread(admission.prepare, read)
     recorded.set(None)
     while True:
         result.learned.clear()
         try:
             async with recording(here.db, ACTION, now=here.now()) as act:
-                comparison = await _store_edits(here, changed, read, accepted, act, result)
+                rows = await _rows_on(here, read)
+                comparison = await _compare(here, read, rows, accepted, admission)
+                await _store_edits(here, comparison, rows, act, result)
+                files = _read_files(changed, comparison)
+                storage = PageStorage(
+                    here, files, changed.stored, comparison, admission, act, result
+                )
+                await storage.add_first()
         except _PagesRefused as error:
             accepted, read = _except(error.reasons, accepted, read)
         else:
+            await storage.add_others()
             result.act = recorded.get()
             return comparison
 
 
 async def _store_edits(
     here: NotebookContext,
-    changed: _Changed,
-    read: Sequence[ChangedPage],
-    accepted: Collection[str],
+    comparison: NotebookReading,
+    rows: Mapping[MemoryId, Memory],
     act: Recording,
     result: SyncResult,
-) -> NotebookReading:
-    """Store the edits within their transaction; raises _PagesRefused."""
-    rows = await _rows_on(here, read)
-    comparison = await _compare(here, read, rows, accepted)
-    numbered: dict[tuple[str, int], PageLine] = {}
+) -> None:
+    """Store the changed and removed lines; raises _PagesRefused."""
     refused: dict[str, str] = {}
     for each in comparison.edits:
         try:
             match each:
-                case LineAdded():
-                    await _add(here, each, comparison, act, numbered, result)
                 case LineChanged(_, number, line, change):
                     if await _change(here, rows[MemoryId(number)], change, act):
                         result.learned.append(shorten(line.comparable, LEARNED_CHARS))
@@ -364,30 +364,12 @@ async def _store_edits(
             refused.setdefault(each.path, UNSTORABLE.format(error))
     if refused:
         raise _PagesRefused(refused)
-    await _save_pages(here, changed, comparison, numbered)
-    at = await pages.position(here.db)
-    await take_step(here.db, at)  # the edits are stored, the pages still pending
-    return comparison
 
 
-async def _add(
-    here: NotebookContext,
-    edit: LineAdded,
-    comparison: NotebookReading,
-    act: Recording,
-    numbered: dict[tuple[str, int], PageLine],
-    result: SyncResult,
-) -> None:
-    place = place_from(edit.path, _name(comparison, edit.path))
-    candidate = candidate_of(place, edit.line) if place else None
-    assert candidate is not None
-    candidate = admit_candidate(candidate, here.redact)
-    service = await service_name(here.db, candidate.service, here.services())
-    new = NewMemory(replace(candidate, service=service), act.why("created"))
-    [memory] = await store(here.db, [new], now=here.now())
-    numbered[edit.path, edit.at] = replace(edit.line, number=memory.id, source="")
-    result.learned.append(shorten(memory.observation, LEARNED_CHARS))
-    act.did(memory.id)
+def _read_files(changed: _Changed, comparison: NotebookReading) -> dict[str, PageFile | None]:
+    """Return the files of the pages that are read, not held for a review."""
+    held = {*comparison.for_review, *_read_index(changed)}
+    return {path: file for path, file in changed.files.items() if path not in held}
 
 
 async def _change(here: NotebookContext, memory: Memory, change: Edit, act: Recording) -> bool:
@@ -407,40 +389,6 @@ async def _change(here: NotebookContext, memory: Memory, change: Edit, act: Reco
     await store(here.db, [*intents, MemoryChange(memory, after, act.why("edited"))], now=now)
     act.did(memory.id)
     return True
-
-
-async def _save_pages(
-    here: NotebookContext,
-    changed: _Changed,
-    comparison: NotebookReading,
-    numbered: Mapping[tuple[str, int], PageLine],
-) -> None:
-    """Store the current texts of the read pages, with the IDs of their new lines."""
-    for path, file in changed.files.items():
-        if path in comparison.for_review or (path == INDEX and _read_index(changed)):
-            continue
-        stored = changed.stored.get(path, StoredPage(path=path))
-        if file is None:
-            await pages.save(here.db, [replace(stored, digest="", text="", pending=True)])
-            continue
-        page = _with_numbers(path, comparison.pages[path], numbered) if path != INDEX else None
-        text = file.text if page is None else markdown.render(page)
-        kept = replace(stored, digest=file.digest, text=text, pending=True)
-        await pages.save(here.db, [kept])
-
-
-def _with_numbers(
-    path: str, page: NotebookPage, numbered: Mapping[tuple[str, int], PageLine]
-) -> NotebookPage:
-    parts: list[PageText | PageLine] = []
-    at = 0
-    for part in page.parts:
-        if isinstance(part, PageLine):
-            parts.append(numbered.get((path, at), part))
-            at += 1
-        else:
-            parts.append(part)
-    return replace(page, parts=tuple(parts))
 
 
 def _waiting(review: reviews.NotebookReview, changed: _Changed) -> dict[str, Sequence[str]]:

@@ -35,10 +35,9 @@ async def take_step(db: Database, at: NotebookPosition) -> bool:
         ids = await memory_ids_after(db, at.memory_id, limit=MEMORIES_AT_ONCE)
         at, more = replace(at, memory_id=ids[-1] if ids else None), True
     else:
-        found = await changes.list_after(db, at.seq, limit=CHANGES_AT_ONCE)
+        found, more = await changes.next_batch(db, at.seq, limit=CHANGES_AT_ONCE)
         ids = sorted({n for each in found if each.entity in _ENTITIES for n in each.ids})
         at = replace(at, seq=found[-1].seq if found else at.seq)
-        more = len(found) == CHANGES_AT_ONCE
     await _place(db, ids)
     await pages.move_position(db, at)
     return more

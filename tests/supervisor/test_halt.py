@@ -45,7 +45,9 @@ def by_command(home: Home) -> None:
 
 
 def by_file(home: Home) -> None:
-    (home.path / "HALT").write_text("the rack\nis moved\n")
+    new = home.path / "HALT.new"  # complete at once: a file without text halts too
+    new.write_text("the rack\nis moved\n")
+    new.rename(home.path / "HALT")
 
 
 WAYS = pytest.mark.parametrize("pull", [by_command, by_file])

@@ -87,12 +87,9 @@ def test_a_bulk_act_is_one_change_in_the_feed(client: httpx2.Client) -> None:
 
     done = act(client, filter={"service": "told"}, action="confidence", value=0.8)
 
-    [change] = client.get("/api/v1/changes", params={"after": before}).json()["items"]
-    assert (change["op"], change["entity"], change["row"]) == (
-        "batch",
-        "memory",
-        {"ids": ids, "op": "updated"},
-    )
+    changes = client.get("/api/v1/changes", params={"after": before}).json()["items"]
+    [change] = [each for each in changes if each["entity"] == "memory"]  # pages follow later
+    assert (change["op"], change["row"]) == ("batch", {"ids": ids, "op": "updated"})
     assert change["seq"] == done["seq"]
 
 

@@ -171,6 +171,7 @@ def test_two_approved_sessions_do_not_act_on_a_service_at_the_same_time(home: Ho
     file.write_text(file.read_text().replace(json.dumps(ACTS), json.dumps(ACTS_SLOWLY)))
     asks_to(home, "web")
     home.start("supervisor")
+    home.until(lambda: home.value("SELECT count(*) FROM leases"))  # `run` would lead otherwise
     for count in (1, 2):
         home.start("run", "--tier", "3")
         waits(home, count)

@@ -69,6 +69,13 @@ class MemoryDirectory:
         name = digest_of(os.fsencode(root.resolve()))[:NAME_DIGITS]
         self._base = None if home is None else home / BASES / f"{name}.json"
 
+    @property
+    def lock(self) -> Path:
+        """The file to lock while the memory files and their stored state change."""
+        assert self._base is not None
+        self._base.parent.mkdir(mode=0o700, exist_ok=True)
+        return self._base.with_suffix(".lock")
+
     def scan(self) -> DirectoryScan:
         """Return every memory file; raises Unavailable if the directory cannot be read."""
         scan = DirectoryScan()

@@ -2,25 +2,33 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from lamplighter import clock
 from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.directory.merge import Side
 from lamplighter.notebook.directory import MemoryDirectory
-from lamplighter.serve import home
+from lamplighter.repository import Database
+from lamplighter.serve import home, home_lock
 from lamplighter.serve.commands.revoke import prompt_context
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.usecases.directory import apply as applying
 from lamplighter.usecases.directory.export import DirectoryExport, export_directory
 from lamplighter.usecases.directory.lint import LintContext, LintReport, lint
 
+BUSY: Final = "An apply or export of {} is running. Try again when it has finished."
+
 
 def export(settings: Settings, directory: Path, *, project: str | None) -> DirectoryExport:
     """Write the files of the memories; raises Conflict, Unavailable."""
     tree = MemoryDirectory(directory, settings.home)
-    return home.run(settings, lambda db: export_directory(db, tree, project=project))
+
+    async def work(db: Database) -> DirectoryExport:
+        with home_lock.alone(tree.lock, BUSY.format(directory)):
+            return await export_directory(db, tree, project=project)
+
+    return home.run(settings, work)
 
 
 def apply(
@@ -28,10 +36,15 @@ def apply(
 ) -> dict[str, Any]:
     """Apply a directory, or plan that; raises Unavailable."""
     tree = MemoryDirectory(directory, settings.home)
-    do = applying.plan if dry_run else applying.apply
-    return home.run(
-        settings, lambda db: do(prompt_context(settings, db), tree, prefer=prefer)
-    ).as_json()
+
+    async def work(db: Database) -> applying.DirectoryApply:
+        here = prompt_context(settings, db)
+        if dry_run:
+            return await applying.plan(here, tree, prefer=prefer)
+        with home_lock.alone(tree.lock, BUSY.format(directory)):
+            return await applying.apply(here, tree, prefer=prefer)
+
+    return home.run(settings, work).as_json()
 
 
 def check(settings: Settings, directory: Path) -> LintReport:

@@ -57,6 +57,7 @@ def test_apply_names_a_file_without_front_matter(run, tmp_path: Path) -> None:  
 
     assert refused.exit_code == 1
     assert f"refused {FILE}: category: is missing" in refused.output
+    assert refused.output.endswith("\nNothing was applied.\n")
     assert run("plan", str(tmp_path / "missing")).exit_code == 2
 
 

@@ -171,10 +171,12 @@ def test_push_key_prints_the_url_of_a_push_check(run, home: Path) -> None:  # ty
 def test_list_reports_a_mistake_in_services_yaml(run, home: Path) -> None:  # type: ignore[no-untyped-def]
     (home / "services.yaml").write_text("services: {nas: {checks: [{tcp: x}]}}")
 
-    output = run("services", "list").output
+    listed = run("services", "list")
 
-    assert "services.yaml:1:" in output
-    assert "No services match." not in output
+    assert listed.exit_code == 1
+    assert "services.yaml:1:" in listed.output
+    assert "No services match." not in listed.output
+    assert run("services", "list", "--json").exit_code == 1
 
 
 def test_push_key_requires_a_name_if_a_service_has_several_push_checks(run, home: Path) -> None:  # type: ignore[no-untyped-def]

@@ -74,7 +74,7 @@ def _lines(result: dict[str, Any], *, dry_run: bool) -> Iterator[str]:
     if dry_run:
         yield f"{changes} to apply. Nothing was changed."
     elif result["act"] is None:
-        yield "There was nothing to apply."
+        yield "Nothing was applied." if result["refused"] else "There was nothing to apply."
     else:
         yield f"Applied {changes}."
 

@@ -1,5 +1,6 @@
 """`lamplighter services`: the declared services, their pauses, and the keys of push checks."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from lamplighter.cli.common import (
     read,
 )
 from lamplighter.cli.services import describe_problem, describe_silence, parse_span
+from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.limits import UPTIME_DAYS
 from lamplighter.domain.text import shorten
 
@@ -34,7 +36,10 @@ def services(context: click.Context) -> None:
 @click.option("--tag", help="Only services with this tag.")
 @JSON
 def list_(group: str | None, tag: str | None, *, as_json: bool) -> None:
-    """List the services with their states."""
+    """List the services with their states.
+
+    Exit status 1: services.yaml has errors.
+    """
     found = read("services.list_services", group=group, tag=tag)
     items, problems = found["items"], found["problems"]
     print_lines(*map(describe_problem, problems), err=True)
@@ -42,6 +47,7 @@ def list_(group: str | None, tag: str | None, *, as_json: bool) -> None:
     empty = "No services match." if group or tag else "services.yaml declares no services."
     nothing = [] if items or problems else [empty]
     print_answer(items, [_line(each, width) for each in items] or nothing, as_json=as_json)
+    sys.exit(EXIT_FAILED if problems else 0)
 
 
 @services.command()

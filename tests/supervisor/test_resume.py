@@ -247,3 +247,18 @@ def test_no_session_resumes_while_halted(thinking: Home) -> None:
 
     status, _, resumed, *_ = session(thinking)
     assert (status, resumed) == ("stopped", 0)
+
+
+def test_stopped_run_ends_while_its_request_waits_for_a_resumed_session(
+    thinking: Home, api: MessagesApi
+) -> None:
+    thinking.started[0].kill()
+    run = thinking.start("run")
+    thinking.until(lambda: len(api.requests()) == 3)
+
+    run.send_signal(signal.SIGTERM)
+
+    assert run.wait(60) == 2
+    [(number,)] = thinking.rows("SELECT id FROM requests WHERE state = 'queued'")
+    log = (thinking.path / "log").read_text()
+    assert log.endswith(f"lamplighter: Stopped. Request {number} is still in the queue.\n")

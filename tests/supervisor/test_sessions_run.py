@@ -55,6 +55,23 @@ def test_run_beside_a_supervisor_queues_a_request(home: Home) -> None:
     assert home.rows("SELECT state, session_id FROM requests") == [("done", 2)]
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_run_leads_itself_if_the_run_that_it_waits_for_ends(home: Home, killed: bool) -> None:
+    home.engine("numbered", "1", "0", str(home.path / "go"))
+    first = home.start("run")
+    home.until(lambda: status(home)[0] == "running")
+    second = home.start("run", "--prompt", "Look closer")
+    home.until(lambda: home.rows("SELECT id FROM requests WHERE state = 'queued'"))
+
+    if killed:
+        first.kill()
+    (home.path / "go").touch()
+
+    assert (first.wait(60), second.wait(60)) == (-9 if killed else 0, 0)
+    rows = home.rows("SELECT status, prompt FROM sessions ORDER BY id")
+    assert rows == [("interrupted" if killed else "completed", ""), ("completed", "Look closer")]
+
+
 def test_observations_of_a_session_are_in_the_next_prompt(home: Home) -> None:
     home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
     home.run("run")

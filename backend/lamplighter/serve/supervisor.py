@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -61,6 +62,8 @@ from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.sessions import sessions as lifecycle
 
 FOLLOW_SECONDS: Final = 0.05
+TAKEOVER_SECONDS: Final = 1.0
+"""How often a waiting `run` looks whether the leader has ended."""
 
 Report = Callable[[str], None]
 
@@ -94,7 +97,7 @@ def run_once(
 ) -> ChainRun:
     """Run one session now, and those it escalates to; `report` gets each output line.
 
-    If a supervisor is running, it runs the session.
+    If another process is the leader, it runs the session, unless it ends before.
     """
     home.prepare(settings)
     home.write_starter(settings)
@@ -131,7 +134,6 @@ async def _run_alone(
     if pulled is not None:
         await supervisor.step_down()
         raise Halted(f"{pulled.description} {supervisor.context.halt_control.release(pulled)}")
-    _on_signals(supervisor.drain)
     filed = await lifecycle.file_request(
         supervisor.context,
         plan,
@@ -139,9 +141,14 @@ async def _run_alone(
         max_tier=supervisor.context.active.max_tier,
         engine=engine,
     )
-    working = asyncio.create_task(_work_off(supervisor, filed.id))
+    return await _run_as_leader(supervisor, filed.id, report)
+
+
+async def _run_as_leader(supervisor: Supervisor, request_id: int, report: Report) -> ChainRun:
+    _on_signals(supervisor.drain)
+    working = asyncio.create_task(_work_off(supervisor, request_id))
     try:
-        return await _follow_request(supervisor, filed.id, report)
+        return await _follow_request(supervisor, request_id, report)
     finally:
         await working
         await supervisor.context.cleaning.ended()
@@ -176,12 +183,31 @@ async def _run_by_leader(
         max_tier=supervisor.context.active.max_tier,
         engine=engine,
     )
-    report(f"A supervisor is running. Request {filed.id} is number {filed.position} in its queue.")
+    queue = f"Request {filed.id} is number {filed.position} in its queue."
+    report(f"A supervisor or another run is active. {queue}")
     pulled = await supervisor.context.halt_control.pulled(supervisor.db)
     if pulled is not None:
         release = supervisor.context.halt_control.release(pulled)
         report(f"{pulled.description} The request is queued. {release}")
+    if await _lead_instead(supervisor, filed.id):
+        return await _run_as_leader(supervisor, filed.id, report)
     return await _follow_request(supervisor, filed.id, report)
+
+
+async def _lead_instead(supervisor: Supervisor, request_id: int) -> bool:
+    """Wait until the leader takes a request; True if it ended before and this process leads."""
+    db, due = supervisor.db, 0.0
+    while True:
+        request = await requests.get(db, request_id)
+        if request is None or request.state is not RequestState.QUEUED:
+            return False
+        if time.monotonic() >= due:
+            # nothing is led during a halt: a supervisor on standby would send no notifications
+            halted = await supervisor.context.halt_control.pulled(db) is not None
+            if not halted and await supervisor.lead():
+                return True
+            due = time.monotonic() + TAKEOVER_SECONDS
+        await asyncio.sleep(FOLLOW_SECONDS)
 
 
 async def _follow_request(supervisor: Supervisor, request_id: int, report: Report) -> ChainRun:
@@ -191,6 +217,8 @@ async def _follow_request(supervisor: Supervisor, request_id: int, report: Repor
         request = await requests.get(db, request_id)
         if request is None or request.state is RequestState.CANCELLED:
             raise Conflict(f"Request {request_id} was withdrawn.")
+        if supervisor.draining.is_set() and request.state is RequestState.QUEUED:
+            raise Conflict(f"Stopped. Request {request_id} is still in the queue.")
         if request.session_id is not None:
             first = await _follow(supervisor, request.session_id, report)
             return ChainRun(first, *await _follow_on(supervisor, first, report))

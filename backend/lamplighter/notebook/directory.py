@@ -73,7 +73,8 @@ class MemoryDirectory:
     def lock(self) -> Path:
         """The file to lock while the memory files and their stored state change."""
         assert self._base is not None
-        self._base.parent.mkdir(mode=0o700, exist_ok=True)
+        with suppress(OSError):  # `write_base` reports it
+            self._base.parent.mkdir(mode=0o700, exist_ok=True)
         return self._base.with_suffix(".lock")
 
     def scan(self) -> DirectoryScan:

@@ -72,6 +72,21 @@ def test_run_leads_itself_if_the_run_that_it_waits_for_ends(home: Home, killed: 
     assert rows == [("interrupted" if killed else "completed", ""), ("completed", "Look closer")]
 
 
+def test_supervisor_on_standby_leads_before_a_waiting_run(home: Home) -> None:
+    home.engine("numbered", "1", "0", str(home.path / "go"))
+    home.start("run")
+    home.until(lambda: status(home)[0] == "running")
+    standby = home.start("supervisor")
+    home.until(lambda: "on standby" in (home.path / "log").read_text())
+    waiting = home.start("run")
+    home.until(lambda: home.rows("SELECT id FROM requests WHERE state = 'queued'"))
+
+    (home.path / "go").touch()
+
+    assert waiting.wait(60) == 0
+    assert home.value("SELECT pid FROM leases") == standby.pid
+
+
 def test_observations_of_a_session_are_in_the_next_prompt(home: Home) -> None:
     home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
     home.run("run")

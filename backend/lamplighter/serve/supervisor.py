@@ -20,6 +20,7 @@ from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Halted, Unavailable
 from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.leader import HEARTBEAT
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.handoff import EscalationState
 from lamplighter.domain.sessions.session import RequestState, Session, SessionPlan, Status
@@ -32,6 +33,7 @@ from lamplighter.repository.feed.signals import ChangeSignal, create_listener
 from lamplighter.repository.sessions import approvals, escalations, requests, sessions
 from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.repository.store.driver import OperationalError
+from lamplighter.repository.upkeep import leases
 from lamplighter.serve import home
 from lamplighter.serve.configuration import build_configuration, build_retention
 from lamplighter.serve.editing.live import follow_settings
@@ -202,12 +204,21 @@ async def _lead_instead(supervisor: Supervisor, request_id: int) -> bool:
         if request is None or request.state is not RequestState.QUEUED:
             return False
         if time.monotonic() >= due:
-            # nothing is led during a halt: a supervisor on standby would send no notifications
-            halted = await supervisor.context.halt_control.pulled(db) is not None
-            if not halted and await supervisor.lead():
-                return True
             due = time.monotonic() + TAKEOVER_SECONDS
+            if await _is_left_alone(supervisor) and await supervisor.lead():
+                return True
         await asyncio.sleep(FOLLOW_SECONDS)
+
+
+async def _is_left_alone(supervisor: Supervisor) -> bool:
+    """Whether no leader has come for a while; a supervisor on standby or restarting leads first.
+
+    False during a halt: without a session to run, a leader only keeps a supervisor from leading.
+    """
+    leader = await leases.get(supervisor.db)
+    if leader is not None and supervisor.context.now() - leader.heartbeat_at <= HEARTBEAT:
+        return False
+    return await supervisor.context.halt_control.pulled(supervisor.db) is None
 
 
 async def _follow_request(supervisor: Supervisor, request_id: int, report: Report) -> ChainRun:

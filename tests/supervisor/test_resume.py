@@ -249,7 +249,7 @@ def test_no_session_resumes_while_halted(thinking: Home) -> None:
     assert (status, resumed) == ("stopped", 0)
 
 
-def test_stopped_run_ends_while_its_request_waits_for_a_resumed_session(
+def test_stopped_run_withdraws_its_request_while_it_resumes_another_session(
     thinking: Home, api: MessagesApi
 ) -> None:
     thinking.started[0].kill()
@@ -259,6 +259,6 @@ def test_stopped_run_ends_while_its_request_waits_for_a_resumed_session(
     run.send_signal(signal.SIGTERM)
 
     assert run.wait(60) == 2
-    [(number,)] = thinking.rows("SELECT id FROM requests WHERE state = 'queued'")
+    [(number,)] = thinking.rows("SELECT id FROM requests WHERE state = 'cancelled'")
     log = (thinking.path / "log").read_text()
-    assert log.endswith(f"lamplighter: Stopped. Request {number} is still in the queue.\n")
+    assert log.endswith(f"lamplighter: Stopped. Request {number} was withdrawn.\n")

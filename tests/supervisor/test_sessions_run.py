@@ -72,6 +72,35 @@ def test_run_leads_itself_if_the_run_that_it_waits_for_ends(home: Home, killed: 
     assert rows == [("interrupted" if killed else "completed", ""), ("completed", "Look closer")]
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_stopped_run_says_what_becomes_of_its_request_and_session(home: Home, name: str) -> None:
+    home.engine("numbered", "1", "0", str(home.path / "go"))
+    first = home.start("supervisor")
+    home.until(lambda: status(home)[0] == "running")
+    waiting = home.start("run")
+    home.until(lambda: home.rows("SELECT id FROM requests WHERE state = 'queued'"))
+
+    waiting.send_signal(signal.Signals[name])
+
+    assert waiting.wait(60) == 2
+    assert home.rows("SELECT id, state FROM requests") == [(1, "cancelled")]
+    log = (home.path / "log").read_text()
+    assert log.endswith("lamplighter: Stopped. Request 1 was withdrawn.\n")
+
+    (home.path / "go").touch()
+    home.until(lambda: status(home)[0] == "completed")
+    (home.path / "go").unlink()
+    following = home.start("run")
+    home.until(lambda: home.rows("SELECT id FROM sessions WHERE status = 'running'"))
+    following.send_signal(signal.Signals[name])
+
+    assert following.wait(60) == 2
+    assert (home.path / "log").read_text().endswith("lamplighter: Stopped. Session 2 continues.\n")
+    assert first.poll() is None
+    (home.path / "go").touch()
+    home.until(lambda: home.value("SELECT status FROM sessions WHERE id = 2") == "completed")
+
+
 def test_supervisor_on_standby_leads_before_a_waiting_run(home: Home) -> None:
     home.engine("numbered", "1", "0", str(home.path / "go"))
     home.start("run")

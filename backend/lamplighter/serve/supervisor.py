@@ -120,6 +120,7 @@ async def _run_once(
 ) -> ChainRun:
     async with build_supervisor(settings) as here:
         services = here.supervisor.load()
+        _on_signals(here.supervisor.drain)
         if await here.supervisor.lead():
             return await _run_alone(here.supervisor, plan, engine, services, report)
         return await _run_by_leader(here.supervisor, plan, engine, services, report)
@@ -147,7 +148,6 @@ async def _run_alone(
 
 
 async def _run_as_leader(supervisor: Supervisor, request_id: int, report: Report) -> ChainRun:
-    _on_signals(supervisor.drain)
     working = asyncio.create_task(_work_off(supervisor, request_id))
     try:
         return await _follow_request(supervisor, request_id, report)
@@ -201,7 +201,8 @@ async def _lead_instead(supervisor: Supervisor, request_id: int) -> bool:
     db, due = supervisor.db, 0.0
     while True:
         request = await requests.get(db, request_id)
-        if request is None or request.state is not RequestState.QUEUED:
+        queued = request is not None and request.state is RequestState.QUEUED
+        if not queued or supervisor.draining.is_set():
             return False
         if time.monotonic() >= due:
             due = time.monotonic() + TAKEOVER_SECONDS
@@ -229,7 +230,8 @@ async def _follow_request(supervisor: Supervisor, request_id: int, report: Repor
         if request is None or request.state is RequestState.CANCELLED:
             raise Conflict(f"Request {request_id} was withdrawn.")
         if supervisor.draining.is_set() and request.state is RequestState.QUEUED:
-            raise Conflict(f"Stopped. Request {request_id} is still in the queue.")
+            await lifecycle.cancel(db, request_id, now=supervisor.context.now())
+            raise Conflict(f"Stopped. Request {request_id} was withdrawn.")
         if request.session_id is not None:
             first = await _follow(supervisor, request.session_id, report)
             return ChainRun(first, *await _follow_on(supervisor, first, report))
@@ -251,7 +253,7 @@ async def _follow_on(
         if child is not None:
             report(f"Session {session.id}: {session.reason} Escalated to session {child.id}.")
             session = await _follow(supervisor, child.id, report)
-        elif not waiting:
+        elif not waiting or supervisor.draining.is_set():
             break
         else:
             await asyncio.sleep(FOLLOW_SECONDS)
@@ -281,6 +283,8 @@ async def _follow(supervisor: Supervisor, session_id: int, report: Report) -> Se
         if not session.running:
             _report_start(db, session, tail, report)
             return session
+        if supervisor.draining.is_set() and db.fence is None:  # another process is the leader
+            raise Conflict(f"Stopped. Session {session_id} continues.")
         await asyncio.sleep(FOLLOW_SECONDS)
 
 

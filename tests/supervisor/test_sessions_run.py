@@ -1,5 +1,6 @@
 """Sessions of real engines, by the real supervisor."""
 
+import fcntl
 import json
 import signal
 import subprocess
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 from homes import Home
 
+import direct_writes
 from confidences import UP, after
 from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import sqlite_url
 from living import free_port
 
 
@@ -70,6 +73,19 @@ def test_run_leads_itself_if_the_run_that_it_waits_for_ends(home: Home, killed: 
     assert (first.wait(60), second.wait(60)) == (-9 if killed else 0, 0)
     rows = home.rows("SELECT status, prompt FROM sessions ORDER BY id")
     assert rows == [("interrupted" if killed else "completed", ""), ("completed", "Look closer")]
+
+
+def test_waiting_run_leads_after_the_clock_was_set_back(home: Home) -> None:
+    home.engine("lines", "Nothing to report")
+    home.run("run")
+    database = home.path / "lamplighter.db"
+    direct_writes.run(sqlite_url(database), "UPDATE leases SET heartbeat_at = '2100-01-01T00:00Z'")
+    with Path(f"{database}.supervisor.lock").open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        waiting = home.start("run")
+        home.until(lambda: home.rows("SELECT id FROM requests WHERE state = 'queued'"))
+
+    assert waiting.wait(60) == 0
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])

@@ -57,6 +57,7 @@ from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
 from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
 from lamplighter.supervisor.sender import Sender
+from lamplighter.supervisor.standby import STANDBY_SECONDS
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.outages import describe_failed_command
@@ -64,8 +65,6 @@ from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.sessions import sessions as lifecycle
 
 FOLLOW_SECONDS: Final = 0.05
-TAKEOVER_SECONDS: Final = 1.0
-"""How often a waiting `run` looks whether the leader has ended."""
 
 Report = Callable[[str], None]
 
@@ -205,7 +204,7 @@ async def _lead_instead(supervisor: Supervisor, request_id: int) -> bool:
         if not queued or supervisor.draining.is_set():
             return False
         if time.monotonic() >= due:
-            due = time.monotonic() + TAKEOVER_SECONDS
+            due = time.monotonic() + STANDBY_SECONDS
             if await _is_left_alone(supervisor) and await supervisor.lead():
                 return True
         await asyncio.sleep(FOLLOW_SECONDS)
@@ -217,7 +216,8 @@ async def _is_left_alone(supervisor: Supervisor) -> bool:
     False during a halt: without a session to run, a leader only keeps a supervisor from leading.
     """
     leader = await leases.get(supervisor.db)
-    if leader is not None and supervisor.context.now() - leader.heartbeat_at <= HEARTBEAT:
+    # a heartbeat far in the future is old too: the clock was set back
+    if leader is not None and abs(supervisor.context.now() - leader.heartbeat_at) <= HEARTBEAT:
         return False
     return await supervisor.context.halt_control.pulled(supervisor.db) is None
 

@@ -55,7 +55,8 @@ def run(
 ) -> None:
     """Run one session now, and any sessions it escalates to.
 
-    Exit status 0: completed; 1: failed, or a person is needed; 2: the session could not be started.
+    Exit status 0: completed; 1: failed, or a person is needed; 2: the session could not be started,
+    or this command was stopped while another process was to run it.
     """
     from lamplighter.formats import serialize
     from lamplighter.serve import supervisor as rounds

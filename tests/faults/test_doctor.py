@@ -13,7 +13,9 @@ from homes import Home
 from staged import SmallDisk
 
 from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.store.file_watch import REPAIR
+from lamplighter.repository.upkeep import migrate
 from lamplighter.serve.local import run_directory
 
 FIXED = (3, 51, 3)
@@ -58,6 +60,19 @@ def held(home: Home, how: str) -> Iterator[None]:
         other.execute(how)
         yield
         other.execute("ROLLBACK")
+
+
+def test_a_database_of_an_earlier_version_is_healthy(home: Home) -> None:
+    path = home.path / "lamplighter.db"
+    path.unlink(missing_ok=True)
+    migrate.upgrade(sqlite_url(path), target="0033")
+
+    done = home.run("doctor")
+
+    newest = migrate.newest_revision()
+    assert f"healthy, revision 0033; the next start migrates it to {newest}" in done.stdout
+    assert "BAD" not in done.stdout
+    assert done.returncode == 0
 
 
 def test_a_memory_service_that_does_not_respond_is_reported(sound: Home) -> None:

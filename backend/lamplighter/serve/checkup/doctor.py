@@ -80,8 +80,8 @@ def _database(settings: Settings) -> Iterator[VitalSign]:
     if condition.check != "ok":
         yield build_sign("database", False, f"{name}: {condition.check}", REPAIR)
         return
-    yield _judge_revision(name, at, f"healthy, revision {at}")
-    yield from _database_warnings(condition)
+    yield _judge_revision(name, at)
+    yield from _database_warnings(at, condition)
 
 
 def _postgres(url: str) -> Iterator[VitalSign]:
@@ -97,24 +97,29 @@ def _postgres(url: str) -> Iterator[VitalSign]:
         advice = "Set LAMPLIGHTER_DATABASE_URL to a database that this user can write to."
         yield build_sign("database", False, f"{name}: {condition.check}", advice)
     else:
-        yield _judge_revision(name, at, f"healthy, revision {at}" if at else "empty")
-    yield from _database_warnings(condition)
+        yield _judge_revision(name, at)
+    yield from _database_warnings(at, condition)
 
 
-def _judge_revision(name: str, at: str | None, words: str) -> VitalSign:
-    if at is not None and at > migrate.newest_revision():
+def _judge_revision(name: str, at: str | None) -> VitalSign:
+    newest = migrate.newest_revision()
+    if at is not None and at > newest:
         newer = f"{name}: revision {at} is newer than this version"
         return build_sign("database", False, newer, NEWER)
+    words = f"healthy, revision {at}" if at else "empty"
+    if at is not None and at < newest:
+        words += f"; the next start migrates it to {newest}"
     return build_sign("database", True, f"{name}: {words}")
 
 
-def _database_warnings(condition: DatabaseCondition) -> Iterator[VitalSign]:
+def _database_warnings(at: str | None, condition: DatabaseCondition) -> Iterator[VitalSign]:
     """Report problems that slow down or limit a healthy database."""
     if condition.locked:
         advice = "Find the program (`fuser FILE`, or `pg_locks`) and end it."
         words = "The database is locked by another program"
         yield build_sign("database", False, words, f"{advice} Writes wait until then.")
-    if condition.index:
+    # an earlier revision may have an earlier index, which its migration replaces
+    if condition.index and at == migrate.newest_revision():
         advice = "Stop Lamplighter and run `lamplighter migrate` to rebuild the index."
         words = f"The search index is damaged: {condition.index}"
         yield build_sign("database", False, words, advice)

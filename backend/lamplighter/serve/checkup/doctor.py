@@ -116,13 +116,13 @@ def _database_warnings(at: str | None, condition: DatabaseCondition) -> Iterator
     """Report problems that slow down or limit a healthy database."""
     if condition.locked:
         advice = "Find the program (`fuser FILE`, or `pg_locks`) and end it."
-        words = "The database is locked by another program"
-        yield build_sign("database", False, words, f"{advice} Writes wait until then.")
+        locked = "The database is locked by another program"
+        yield build_sign("database", False, locked, f"{advice} Writes wait until then.")
     # an earlier revision may have an earlier index, which its migration replaces
     if condition.index and at == migrate.newest_revision():
         advice = "Stop Lamplighter and run `lamplighter migrate` to rebuild the index."
-        words = f"The search index is damaged: {condition.index}"
-        yield build_sign("database", False, words, advice)
+        damage = f"The search index is damaged: {condition.index}"
+        yield build_sign("database", False, damage, advice)
     sign = vitals.judge_clock(condition.newest, now=clock.now())
     if not sign.ok:
         yield sign

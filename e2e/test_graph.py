@@ -1,13 +1,31 @@
 """Entities are found, their evidence is opened, and two of them are merged on the Graph page."""
 
+import re
 import time
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from app import App
 
 pytestmark = pytest.mark.web_alone
+
+
+def test_nothing_below_the_list_moves_when_it_loads_on_a_phone(page: Page, app: App) -> None:
+    app.post("/api/v1/entities", {"name": "Ada", "kind": "person"})
+    page.set_viewport_size({"width": 390, "height": 844})
+    waiting: list[Route] = []
+    page.route(re.compile(r"/api/v1/entities\?"), lambda each: waiting.append(each))
+    page.goto(f"{app.url}/graph")
+    hint = page.get_by_text("Select an entity to see its relationships.")
+
+    expect(page.locator(".graph .list .skeleton")).to_be_visible()
+    expect(hint).to_be_hidden()
+    for each in waiting:
+        each.continue_()
+
+    expect(page.get_by_role("link", name="Ada")).to_be_visible()
+    expect(hint).to_be_visible()
 
 
 def test_entities_are_merged_by_keys_and_the_merge_is_undone(page: Page, app: App) -> None:

@@ -1,11 +1,12 @@
 """A service and its results over time: read, followed, paused, and compared between incidents."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from app import App
 from check_results import store_results
@@ -57,6 +58,28 @@ def results(app: App, *states: str, service: str = "jellyfin", end: datetime | N
         for n, state in zip(range(len(states) - 1, -1, -1), states, strict=True)
     ]
     store_results(app.home, runs)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_moves_when_the_latency_of_a_service_loads(
+    page: Page, app: App, width: int
+) -> None:
+    results(app, *["passed"] * 30)
+    page.set_viewport_size({"width": width, "height": 1200})
+    waiting: list[Route] = []
+    page.route(re.compile(r"/latency\?"), lambda each: waiting.append(each))
+    page.goto(f"{app.url}/services/jellyfin")
+    below = page.get_by_role("heading", name="Incidents")
+    expect(page.get_by_text("Loading latency")).to_be_visible()
+    expect(below).to_be_visible()
+    before = below.bounding_box()
+
+    for each in waiting:
+        each.continue_()
+
+    expect(page.get_by_text(re.compile(r"^Median \d"))).to_be_visible()
+    expect(page.locator(".time-chart")).to_be_visible()
+    assert below.bounding_box() == before
 
 
 def test_a_service_is_read_from_the_overview_by_keyboard(page: Page, app: App) -> None:

@@ -111,6 +111,23 @@ def test_audit_command_lists_memories_with_their_evidence(home: Home) -> None:
     assert done.returncode == 0
 
 
+def test_audit_command_names_the_author_of_a_memory_without_a_session(home: Home) -> None:
+    notes = home.path / "notes.md"
+    notes.write_text("# Queue\n\nWe decided that the job queue uses Redis.\n")
+    assert home.ask("import", str(notes)).returncode == 0
+    assert home.ask("organize").returncode == 0
+    assert home.ask("memory", "add", "config", "The job queue holds 20").returncode == 0
+
+    learned = [line for line in home.ask("audit", "queue").stdout.splitlines() if "learned" in line]
+
+    authors = sorted(line.partition(" from ")[2] for line in learned)
+    assert authors == [
+        "a person, by operator",
+        "an import, by imported",
+        "the organizer, by extracted",
+    ]
+
+
 def test_audit_command_shows_the_last_verification(home: Home) -> None:
     knows(home, "Takes 60s to start")
     claims = '[{"claim": "60s", "state": "refuted", "source": "checks", "detail": "took 90s"}]'

@@ -16,6 +16,15 @@ SESSIONS_SHOWN: Final = 5
 LINKED_CHARS: Final = 60
 TESTED_CHARS: Final = 200
 MINUTE_CHARS: Final = len("2026-01-01T12:00")
+SUPERVISOR: Final = "the supervisor"
+AUTHORS: Final = {
+    Source.MARKER: SUPERVISOR,  # without a session: derived from outcome records
+    Source.CLIENT: "a client",
+    Source.CAPTURED: "a client",
+    Source.EXTRACTED: "the organizer",
+    Source.IMPORTED: "an import",
+}
+"""Who created a memory without a session; otherwise a person."""
 
 
 @click.command(cls=CliCommand)
@@ -101,7 +110,7 @@ def _outcome_words(outcome: dict[str, Any]) -> str:
 def _source_of(memory: dict[str, Any]) -> str:
     if memory["session_id"] is not None:
         return f"session {memory['session_id']} (tier {memory['tier']})"
-    return "a client" if memory["source"] in (Source.CLIENT, Source.CAPTURED) else "a person"
+    return AUTHORS.get(memory["source"], "a person")
 
 
 def _tally_lines(
@@ -112,7 +121,7 @@ def _tally_lines(
         yield _row(word, otherwise)
         return
     named = [
-        "a person" if one["session_id"] is None else f"session {one['session_id']}"
+        SUPERVISOR if one["session_id"] is None else f"session {one['session_id']}"
         for one in sessions[:SESSIONS_SHOWN]
     ]
     left = count - len(named)

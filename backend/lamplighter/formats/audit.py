@@ -16,7 +16,7 @@ NAMED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class AuditOccurrence:
-    """A session that changed a memory, or had it in its prompt; None is a person."""
+    """A session that changed a memory, or had it in its prompt; None is the supervisor."""
 
     session_id: int | None
     at: datetime | None

@@ -103,6 +103,6 @@ function tallyWords(tally) {
 /** @param {Tally} tally */
 function last({ sessions: [newest] }) {
   if (!newest) return t("audit.unknown")
-  const author = newest.session_id ? t("audit.bySession", { id: String(newest.session_id) }) : t("audit.person")
+  const author = newest.session_id ? t("audit.bySession", { id: String(newest.session_id) }) : t("audit.supervisor")
   return newest.at ? `${author}, ${exact(newest.at)}` : author
 }

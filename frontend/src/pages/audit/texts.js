@@ -15,7 +15,7 @@ export const audit = {
   fades: "Decay",
   learned: "{by}, {trust}, {at}",
   bySession: "session {id}",
-  person: "a person",
+  supervisor: "the supervisor",
   neverTested: "Never tested.",
   tested: "{state} on {at}",
   times: { one: "once; {last}", other: "{n} times; last {last}" },

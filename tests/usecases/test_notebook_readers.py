@@ -1,5 +1,6 @@
 """Readers of the notebook see the pages of their project, and nothing outside the notebook."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,24 @@ async def test_index_is_within_its_byte_limit_and_refers_to_omitted_pages(
     assert len(text.encode()) <= cap
     assert "pages in services/" in text
     assert "\ufffd" not in text
+
+
+async def test_index_is_written_again_if_its_limit_became_lower(here: NotebookContext) -> None:
+    for number in range(30):
+        await learn(here, f"Uses part {number} of the {'ж' * 40}", project=f"shop-{number}")
+    await sync(here)
+    index = here.tree.root / "MEMORY.md"
+    with index.open("a") as page:
+        page.write("\n## Notes\n\nCall Ann first.\n")
+    await sync(here)
+    before = len(index.read_bytes())
+
+    smaller = replace(here, index_bytes=700)
+    result, again = await sync(smaller), await sync(smaller)
+
+    assert before > 700 >= len(index.read_bytes())
+    assert index.read_text().endswith("## Notes\n\nCall Ann first.\n")
+    assert (result.written, again.written) == (["MEMORY"], [])
 
 
 async def test_session_index_omits_unverified_and_raw_memories(

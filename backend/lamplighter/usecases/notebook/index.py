@@ -18,7 +18,7 @@ from lamplighter.domain.notebook.place import INDEX
 from lamplighter.domain.search.search import NotebookText
 from lamplighter.formats import notebook as markdown
 from lamplighter.notebook.tree import digest_of
-from lamplighter.repository import Database, writing
+from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.notebook import pages
 from lamplighter.repository.notebook.pages import StoredPage
@@ -35,6 +35,15 @@ class IndexPlan:
     stored: StoredPage
     page: StoredPage
     notes: Sequence[NotebookText]
+
+
+async def index_is_due(here: NotebookContext, stored: StoredPage) -> bool:
+    """Whether the index must be written: a page changed, or it exceeds a limit set since."""
+    if stored.pending or len(stored.text.encode()) <= here.index_bytes:
+        return stored.pending
+    async with reading(here.db):
+        facts = await index_facts(here.db)
+    return index_text(facts, stored.text, cap=here.index_bytes) != stored.text  # long notes stay
 
 
 async def plan_index(here: NotebookContext, stored: StoredPage) -> IndexPlan | None:

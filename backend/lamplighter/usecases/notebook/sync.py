@@ -27,7 +27,7 @@ from lamplighter.repository.upkeep.batches import Write, writing_in_background
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
 from lamplighter.usecases.notebook.edits import SOURCE, read_edits
 from lamplighter.usecases.notebook.following import follow
-from lamplighter.usecases.notebook.index import plan_index, write_index
+from lamplighter.usecases.notebook.index import index_is_due, plan_index, write_index
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ async def write_pages(here: NotebookContext, result: SyncResult, write: Write) -
         after = list(found)[-1] if found else after
         some = [page for path, page in found.items() if path not in result.for_review]
         is_next = not more and INDEX not in result.for_review
-        if some or (is_next and index.pending):
+        if some or (is_next and await index_is_due(here, index)):
             await _write_some(here, some, result, index if is_next else None, write)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from examples import NOON, held, rows, said, session
 
+import direct_writes
 from contexts import OPEN, context, named
 from lamplighter.domain.errors import Conflict, Invalid, NotFound
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, InactiveReason, Source
@@ -33,6 +34,7 @@ DAY = timedelta(days=1)
 END = NOON + 400 * DAY
 CLAIMS = ("Takes 30s to start", "Takes 60s to start", "Takes 120s to start", "Depends on postgres")
 SLOW, FAST = CLAIMS[1], CLAIMS[0]
+STAMP = f"{NOON:%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
 async def ended(db: Database) -> Session:
@@ -89,6 +91,27 @@ async def test_revocation_leaves_the_state_without_the_session(db: Database, see
     await revoke(here(db, now), of(by[1]))
 
     assert await in_effect(db, "jellyfin", by) == await in_effect(db, "alone", others)
+
+
+async def test_revocation_restores_memories_that_another_program_inserted(
+    db: Database, url: str
+) -> None:
+    direct_writes.run(
+        url,
+        "INSERT INTO memories"
+        " (service, category, observation, confidence, active, created_at, updated_at, tier)"
+        f" VALUES ('a', 'timing', '{SLOW}', 0.7, 1, '{STAMP}', '{STAMP}', 1),"
+        f" ('b', 'timing', '{SLOW}', 0.7, 1, '{STAMP}', '{STAMP}', 1)",
+    )
+    before = await rows(db, "memories")
+    by = await ended(db)
+    await said(db, by, observation=SLOW, service="a", now=NOON)
+    await said(db, by, observation=FAST, service="b", now=NOON)
+
+    done = await revoke(here(db, NOON), of(by))
+
+    assert (len(done.plan.removed), len(done.plan.changed)) == (1, 2)
+    assert _values(await rows(db, "memories")) == _values(before)
 
 
 async def test_one_undo_restores_all_memories(db: Database) -> None:

@@ -78,10 +78,22 @@ class Replay:
 
     def run(self, steps: Iterable[HistoryRecord]) -> "Replay":
         """Apply all steps in order."""
+        seen = set[MemoryId]()
         for step in steps:
-            if step.id not in self.skipped and step.memory_id in self.rules.existing:
+            if step.memory_id not in self.rules.existing:
+                continue
+            if step.memory_id not in seen:
+                seen.add(step.memory_id)
+                self._adopt(step)
+            if step.id not in self.skipped:
                 self._follow(step)
         return self
+
+    def _adopt(self, first: HistoryRecord) -> None:
+        """Begin with a memory whose creation is not recorded: another program inserted its row."""
+        if first.before is not None:
+            existing = self.rules.existing[first.memory_id]
+            self._set(first.memory_id, with_state(existing, first.before))
 
     def _follow(self, step: HistoryRecord) -> None:
         if step.after is None:

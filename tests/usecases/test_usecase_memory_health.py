@@ -104,12 +104,14 @@ async def test_drift_queues_corrected_memories_once_a_week(db: Database) -> None
 
     assert (found.figures.corrections, found.figures.drift) == (5, 50)
     assert (found.figures.queued, found.figures.marked) == (5, 5)
+    assert found.figures.unverified + found.figures.marked == found.figures.active == 6
     async with reading(db):
         assert await verifications.marked(db, limit=9) == ids
         outcome = await verifications.get(db, ids[0])
     assert outcome is not None
     assert outcome.mark == "the drift score is 50 of 100"
     again = await measured(db, days=6)
+    assert again.figures.unverified + again.figures.marked == again.figures.active == 6
     assert (again.figures.queued, again.figures.drift) == (0, 50)
     assert (await measured(db, days=7)).figures.queued == 5
     assert (await measured(db, days=31)).figures.drift == 0

@@ -65,7 +65,7 @@ async def count_memories(
             columns.kind == MemoryKind.EPISODIC.value,
             columns.created_at <= now - COMPRESSED_AFTER,
         ),
-        "unverified": sa.and_(active, is_due(tested_before)),
+        "unverified": sa.and_(active, is_due(tested_before), outcome.marked_at.is_(None)),
         "marked": sa.and_(active, outcome.marked_at.is_not(None)),
         "verified": sa.and_(active, columns.verified_at.is_not(None)),
         "failed": sa.and_(active, outcome.state == VerdictState.FAILED.value),

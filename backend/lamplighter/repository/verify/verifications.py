@@ -88,6 +88,13 @@ async def marked(db: Database, *, limit: int) -> list[MemoryId]:
     return [MemoryId(row["id"]) for row in await db.fetch_all(query)]
 
 
+async def marked_among(db: Database, ids: Sequence[int]) -> set[int]:
+    """Return those of some memories that are marked."""
+    is_marked = verifications.c.marked_at.is_not(None)
+    query = sa.select(verifications.c.memory_id).where(verifications.c.memory_id.in_(ids))
+    return {row["memory_id"] for row in await db.fetch_all(query.where(is_marked))}
+
+
 async def unmark(db: Database, ids: Sequence[int]) -> None:
     """Remove the marks of memories; call it within `writing`."""
     await update_rows(

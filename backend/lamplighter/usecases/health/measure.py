@@ -121,8 +121,15 @@ def _carry_over(found: MemoryFigures, last: MemoryMeasurement | None) -> MemoryF
     return replace(found, compared=old.compared, duplicates=old.duplicates, removable=old.removable)
 
 
-async def _queue_drifting(db: Database, found: MemoryFigures, *, now: datetime) -> MemoryFigures:
+async def _queue_drifting(db: Database, stats: MemoryFigures, *, now: datetime) -> MemoryFigures:
     ids = await figures.list_drifting(db, start=now - WINDOW, limit=MARKED_AT_ONCE)
-    reason = f"the drift score is {found.drift} of 100"
+    reason = f"the drift score is {stats.drift} of 100"
+    unmarked = {*ids} - await verifications.marked_among(db, ids)
+    due = await verifications.due_among(db, unmarked, before=now - AGAIN_AFTER)
     await verifications.mark(db, ids, reason, now=now)
-    return replace(found, queued=len(ids), marked=found.marked + len(ids))
+    return replace(
+        stats,
+        queued=len(ids),
+        marked=stats.marked + len(unmarked),
+        unverified=stats.unverified - len(due),
+    )

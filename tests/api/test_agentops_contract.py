@@ -385,7 +385,8 @@ def test_a_wrong_method_returns_405_with_the_allowed_methods(
     for method in sorted({*METHODS} - known):
         address = path.replace("{id:path}", "s").replace("{id}", "1")
         answer = asking.request(method, address)
-        failure(answer, 405)
+        body = failure(answer, 405)
+        assert body["error"].startswith(f"{method} is not supported here. Use ")
         assert set(answer.headers["allow"].split(", ")) == right
 
 

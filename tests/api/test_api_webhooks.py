@@ -114,6 +114,7 @@ def test_the_webhook_accepts_only_post(hooked: Server) -> None:
     answer = httpx2.get(f"{hooked.url}{HOOK}", headers=headers, timeout=20)
 
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert answer.json()["detail"] == "GET is not supported here. Use POST."
 
 
 def test_an_invalid_webhook_name_is_not_found(hooked: Server) -> None:

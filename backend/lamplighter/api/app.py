@@ -27,7 +27,14 @@ from lamplighter.api.guard import HEADERS, Guard
 from lamplighter.api.memory import reviews
 from lamplighter.api.op import METHODS
 from lamplighter.api.request_log import ID, REQUEST, RequestLog
-from lamplighter.api.responses import ACT, INTERNAL_ERROR, describe_database_error, etag, problem
+from lamplighter.api.responses import (
+    ACT,
+    INTERNAL_ERROR,
+    describe_database_error,
+    etag,
+    problem,
+    unsupported_method,
+)
 from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, MCP, Handler, Operation, by_path
 from lamplighter.api.sessions import approvals
 from lamplighter.domain.actions.approval import Approval
@@ -196,7 +203,7 @@ def _by_method(ops: Mapping[str, Operation]) -> Handler:
         op = ops.get("GET" if request.method == "HEAD" else request.method)
         if op is None:
             allowed = [*ops, "HEAD"] if "GET" in ops else ops
-            raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
+            raise unsupported_method(request.method, allowed)
         recorded.set(None)
         unfinished.set(None)
         answer = await op.ask(request)

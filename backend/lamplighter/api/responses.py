@@ -3,12 +3,13 @@
 import base64
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import msgspec
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -94,6 +95,14 @@ def problem(
         **more,
     }
     return Response(_encode(body), status, media_type=PROBLEM, headers=headers)
+
+
+def unsupported_method(method: str, allowed: Iterable[str]) -> HTTPException:
+    """Return the error for a method that a path does not support."""
+    names = ", ".join(allowed)
+    return HTTPException(
+        405, f"{method} is not supported here. Use {names}.", headers={"Allow": names}
+    )
 
 
 def status_title(status: int) -> str:

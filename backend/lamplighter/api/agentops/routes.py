@@ -15,6 +15,7 @@ from lamplighter.api.agentops import observations, prompts, search, sessions, st
 from lamplighter.api.agentops.contract import AgentOpsOperation, agent_of, declared
 from lamplighter.api.agentops.errors import with_contract_errors
 from lamplighter.api.op import METHODS, Handler
+from lamplighter.api.responses import unsupported_method
 
 PREFIX: Final = "/agentops"
 REFUSED_FOR_SESSIONS: Final = (
@@ -72,7 +73,7 @@ def _by_method(entries: dict[str, AgentOpsOperation], strict: bool) -> Handler:
         entry = entries.get("GET" if request.method == "HEAD" else request.method)
         if entry is None:
             allowed = [*entries, "HEAD"] if "GET" in entries else entries
-            raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
+            raise unsupported_method(request.method, allowed)
         if entry.scope and caller_of(request).session_id is not None:
             raise HTTPException(403, REFUSED_FOR_SESSIONS)
         if entry.scope:

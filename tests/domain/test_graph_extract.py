@@ -103,6 +103,24 @@ def test_a_memory_of_category_decision_is_one_decision() -> None:
     assert decision_title(Category.PATTERN, "", text) is None
 
 
+@pytest.mark.parametrize(
+    ("sentence", "deciders"),
+    [
+        ("Decided by Ann Smith.", {"Ann Smith"}),
+        ("This was decided by Ann Smith and Bob Jones", {"Ann Smith", "Bob Jones"}),
+        ("It was not decided by Ann Smith.", set()),
+        ("Decided by Redis.", set()),
+    ],
+)
+def test_a_sentence_of_a_decision_names_who_decided(sentence: str, deciders: set[str]) -> None:
+    text = f"Use NATS for the event bus because it is small. {sentence}"
+
+    found = extract(text, TextContext(project=PROJECT, decision="Event bus"))
+
+    by = {each.target.name for each in found.claims if each.kind is RelationshipKind.DECIDED_BY}
+    assert by == deciders
+
+
 def test_the_prefilter_accepts_words_with_non_ascii_letters() -> None:
     text = "We like it. The checkout service stores große körbe in Redis."
 

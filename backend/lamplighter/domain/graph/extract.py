@@ -117,6 +117,9 @@ _DECISIONS: Final = tuple(
     )
 )
 
+_DECIDER: Final = re.compile(rf"^(?:(?:It|This) was d|D)ecided by (?P<x>{_LIST})[.!]?$")
+"""A sentence that only names who decided; the decision is the memory that contains it."""
+
 _SOURCE_KINDS: Final = {
     _K.DEPENDS_ON: EntityKind.SERVICE,
     _K.USES: EntityKind.PROJECT,
@@ -280,7 +283,7 @@ def _decision(title: str, text: str) -> NamedEntity:
 
 def _whole_claims(decision: NamedEntity, masked: MaskedSentence) -> Iterator[Claim]:
     """Yield the subjects of a decision, which are the names in its text, and its deciders."""
-    deciders = _deciders(masked, _decision_match(masked))
+    deciders = _deciders(masked, _decision_match(masked) or _DECIDER.match(masked.text))
     for each in deciders:
         if each.may_act:
             yield Claim(decision, _K.DECIDED_BY, _named(each, EntityKind.PERSON), STATED)

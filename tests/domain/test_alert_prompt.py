@@ -60,7 +60,7 @@ def test_text_from_a_sender_is_always_quoted(words: str, place: str) -> None:
         "",
         "- source: generic",
         "- service: not a declared service",
-        f"- severity: {'high' if place != 'severity' else 'not said'}",
+        f"- severity: {'high' if place != 'severity' else 'not stated'}",
     ]
     assert bare[6] == "- title: …"
     assert set(bare[7:]) <= {"- detail …"}

@@ -23,7 +23,7 @@ def build_prompt(
         "",
         f"- source: {source}",
         f"- service: {service or 'not a declared service'}",
-        f"- severity: {severity or 'not said'}",
+        f"- severity: {severity or 'not stated'}",
         f"- title: {quote_text(title)}",
         *(
             f"- detail {quote_text(f'{name}: {said}')}"

@@ -127,6 +127,12 @@ NAMED_LINES: Final = (
     ("app --db-password {}", _made(14) + "7"),
     ("root:{}:19700:0:99999:7:::", "$6$" + _made(12) + "$" + _made(60)),
     ("admin:{}", "$apr1$" + _made(8) + "$" + _made(22)),
+    ("Admin password: `{}`", _made(14) + "7"),
+    ("- **Password:** {}", _made(14) + "7"),
+    ("`DB_PASSWORD`: `{}`", _made(14) + "7"),
+    ("| API key | `{}` |", _made(14) + "7"),
+    ("postgres://app:{}@db/app", "P@" + _made(12)),
+    ("smtp://me@example.com:{}@mail.example.com", _made(12)),
 )
 """Lines with a secret that the text next to it names, and the secret."""
 

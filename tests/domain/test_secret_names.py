@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.secrets.names import secret_kind
 from lamplighter.domain.secrets.redact import Redactor, build_redactor
+from secret_examples import NAMED_LINES
 
 OPEN = Redactor()
 VALUE = "sw0rd" + "Fish-77"
@@ -257,3 +258,22 @@ def test_a_token_that_starts_like_a_number_is_masked(value: str) -> None:
 @pytest.mark.parametrize("text", ['"output_tokens": 512}', "tokens: 5,120", "max_tokens=20000 x"])
 def test_counts_of_tokens_are_not_masked(text: str) -> None:
     assert OPEN(text) == text
+
+
+@pytest.mark.parametrize(("line", "secret"), NAMED_LINES)
+def test_a_secret_beside_its_name_is_masked(line: str, secret: str) -> None:
+    assert secret not in OPEN(line.format(secret))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "**Password:** required",
+        "`password`: `$DB_PASSWORD`",
+        "| password | varchar(64) | not null |",
+        "http://host:8080/users/bob@example.com",
+        "ssh://git@github.com:22/me/app.git",
+    ],
+)
+def test_markdown_and_urls_without_a_secret_stay(line: str) -> None:
+    assert OPEN(line) == line

@@ -65,7 +65,8 @@ def _shorten_lead(pattern: str) -> str:
         if literals >= SELECTIVE - (low >= LONG_REPEAT) and _is_long(part, count):
             sign = _END.match(pattern, count.end()) if count and low else None
             if sign and sign[1] in part and part.startswith("[^"):
-                return f"{pattern[:at]}{part}+{sign[0]}"  # few texts with a port have the sign
+                # few texts with a port have the sign
+                return f"{pattern[:at]}{part}+{sign[0]}{group * (sign[0] == sign[1])}"
             return pattern[:at] + (f"{part}{{{low}}}" if low else "") + group
         group = "" if part == ")" else group
         literals += _literals(part) if _least(count) else 0

@@ -266,3 +266,47 @@ def test_an_unbound_token_reads_every_project(there: Server) -> None:
     }
     everything = httpx2.get(f"{there.url}/api/v1/overview", headers=there.headers).json()
     assert everything["learned"]["learned"] == len(SAVED)
+
+
+@pytest.fixture
+def stranger(there: Server) -> Iterator[httpx2.Client]:
+    """Send requests with the token of an agent whose project is not the operational one."""
+    made = {"scopes": ["admin"], "name": "stranger"}
+    answer = httpx2.post(f"{there.url}/api/v1/tokens", json=made, headers=there.headers)
+    token = answer.json()
+    there.home.write(
+        "UPDATE tokens SET agent = 'stranger', secret_hash = ? WHERE id = ?",
+        hash_secret(SECRET),
+        token["id"],
+    )
+    headers = {"Authorization": f"Bearer {Credential(token['id'], SECRET)}"}
+    with httpx2.Client(base_url=there.url, headers=headers, timeout=20) as client:
+        yield client
+
+
+def test_an_agent_of_another_project_reads_no_operational_prompt(
+    there: Server, stranger: httpx2.Client
+) -> None:
+    words = "Backups of the night failed"
+    body = {"tier": 1, "prompt": words}
+    asked = httpx2.post(f"{there.url}/api/v1/sessions", json=body, headers=there.headers).json()
+    change = "UPDATE sessions SET status = ?, trigger = ? WHERE project = 'ops'"
+    there.home.write(change, "running", "manual")
+    own = session_of(there, "ops")
+
+    context = stranger.get("/api/v1/context")
+    request = stranger.get(f"/api/v1/requests/{asked['id']}")
+    every = stranger.get("/api/v1/requests")
+    overview = stranger.get("/api/v1/overview").json()
+
+    assert context.status_code == 403
+    assert context.json()["detail"].endswith("The token is limited to stranger.")
+    assert (request.json()["id"], request.json()["prompt"]) == (asked["id"], "")
+    assert words not in every.text
+    assert (overview["running"], overview["outcomes"]) == (None, [])
+    present = httpx2.get(f"{there.url}/api/v1/overview", headers=there.headers).json()
+    assert present["running"]["id"] == own
+    for each in (f"/markers/{own}/accepted", f"/markers/{own}/taken"):
+        assert stranger.put(f"/api/v1{each}", json={}).status_code == 403
+    assert stranger.post(f"/api/v1/sessions/{own}/markers", json={}).status_code == 403
+    there.home.write(change, "completed", "client")

@@ -10,6 +10,7 @@ from lamplighter.api.access.callers import caller_of
 from lamplighter.api.context import api_context
 from lamplighter.domain.clients.agent import find_agent
 from lamplighter.domain.errors import NotFound
+from lamplighter.domain.memory.memory import OPERATIONS
 from lamplighter.domain.text import normalize_project
 from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.sessions import sessions
@@ -25,6 +26,11 @@ async def project_bound(request: Request) -> str | None:
         return None
     session = await sessions.get(here.db, caller.session_id)
     return "" if session is None else session.project
+
+
+async def reads_operations(request: Request) -> bool:
+    """Return whether a caller reads the sessions of Lamplighter, which belong to one project."""
+    return await project_bound(request) in (None, OPERATIONS)
 
 
 async def readable_memories(request: Request) -> MemoryFilter | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -21,7 +22,7 @@ from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound,
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.search import period
 from lamplighter.domain.search.search import RecordedSearch
-from lamplighter.domain.sessions.session import Session, SessionPlan, Trigger
+from lamplighter.domain.sessions.session import Session, SessionPlan, SessionRequest, Trigger
 from lamplighter.engines import Engine, ExternalEngine
 from lamplighter.engines.line_times import ReadTimes
 from lamplighter.formats import serialize
@@ -245,6 +246,7 @@ async def list_searches(request: Request, query: common_shapes.PageQuery) -> Res
     shapes.MarkerOut,
     problems=(409,),
     deprecated_path="/markers/{id:int}/taken",
+    across=True,
 )
 async def accept_marker(request: Request, body: common_shapes.Empty) -> Response:
     """Accept a marker that was ignored in code or in a quotation."""
@@ -261,6 +263,7 @@ async def accept_marker(request: Request, body: common_shapes.Empty) -> Response
     shapes.SessionOut,
     status=202,
     problems=(409,),
+    across=True,
 )
 async def ingest_rest(request: Request, body: common_shapes.Empty) -> Response:
     """Ingest the remaining markers of a session beyond the marker limit."""
@@ -320,7 +323,9 @@ async def queue(request: Request, query: shapes.RequestQuery) -> Response:
     position = params.position(query.cursor)
     async with changes.snapshot(here.db) as seq:
         found = await requests.page(here.db, query.state, limit=query.limit, position=position)
-    return page(request, [serialize.request(each) for each in found.items], found.position, seq)
+    whole = await project_wall.reads_operations(request)
+    rows = [_request_out(each, whole=whole) for each in found.items]
+    return page(request, rows, found.position, seq)
 
 
 @operation("GET", "/requests/{id:int}", "sessions:read", shapes.SessionRequestOut)
@@ -329,7 +334,13 @@ async def show_request(request: Request) -> Response:
     found = await requests.get(api_context(request).db, params.number(request))
     if found is None:
         raise NotFound(f"Request {params.number(request)} not found.")
-    return versioned(serialize.request(found))
+    whole = await project_wall.reads_operations(request)
+    return versioned(_request_out(found, whole=whole))
+
+
+def _request_out(row: SessionRequest, *, whole: bool) -> dict[str, Any]:
+    """Return a request; without its prompt for callers that read no sessions of Lamplighter."""
+    return serialize.request(row if whole else replace(row, prompt=""))
 
 
 @operation("DELETE", "/requests/{id:int}", "sessions:write", None, problems=(409,))

@@ -1,8 +1,9 @@
 """Status: the supervisor, the next prompt, and whether this process works."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -18,6 +19,7 @@ from lamplighter.api.memory import shapes as memory_shapes
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, problem
 from lamplighter.api.system import shapes
+from lamplighter.domain.memory.memory import OPERATIONS
 from lamplighter.domain.search import period
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.formats import serialize
@@ -29,6 +31,8 @@ from lamplighter.usecases.sessions import preview as previews
 from lamplighter.usecases.sessions.inclusion import InclusionRequest, explain
 from lamplighter.usecases.sessions.preview import PreviewRequest
 from lamplighter.usecases.sessions.prompts import Hypothesis, parse_focus
+
+OPERATIONAL_PROMPT: Final = f"This prompt has the memories of the project {OPERATIONS}."
 
 
 @operation("GET", "/supervisor", "sessions:read", shapes.SupervisorOut)
@@ -68,6 +72,8 @@ async def context(
         return await agents.context(request, query)
     if query.profile == "project":
         return await hooks.context(request, query)
+    if project not in (None, OPERATIONS):
+        raise HTTPException(403, f"{OPERATIONAL_PROMPT} The token is limited to {project}.")
     services, now = here.services(), here.now()
     what_if = Hypothesis(
         without=previews.parse_ids(query.exclude),

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from lamplighter.domain.actions.halt import Halt
+from lamplighter.domain.memory.memory import OPERATIONS
 from lamplighter.domain.services.checks.silence import (
     Silence,
     silences_of,
@@ -141,8 +142,8 @@ async def overview(
 ) -> SystemOverview:
     """Return the status of everything, and recent learning since `start`.
 
-    A caller bound to a `project` reads only learning in this project, and global learning. `strip`
-    is the number of days in the strip of each service.
+    A caller bound to a `project` reads only learning and sessions in this project, and global
+    learning. `strip` is the number of days in the strip of each service.
     """
     some, days = list(services), last_days(now)[DAYS - strip :]
     fetches = _system_fetches(home_of(db), start, now, project)
@@ -150,14 +151,15 @@ async def overview(
     fetched = await db.fetch_together(*every)
     system = dict(zip(fetches, fetched, strict=False))
     ongoing = [each for each in system["running"] if each.id not in system["parked"]]
+    readable = project is None or project == OPERATIONS
     activity = await statistics.with_changes(db, system["activity"])
     urgent, open_incidents = system["incidents"]
     return SystemOverview(
         seq=system["seq"],
         conditions=tuple(_conditions(some, services, fetched[len(fetches) :], days, now)),
         leader=system["leader"],
-        running=ongoing[-1] if ongoing else None,
-        outcomes=tuple(system["outcomes"]),
+        running=ongoing[-1] if ongoing and readable else None,
+        outcomes=tuple(system["outcomes"]) if readable else (),
         parked=len(system["parked"]),
         queued=system["queued"],
         people=tuple(await _still_failing(db, system["people"])),

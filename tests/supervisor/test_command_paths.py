@@ -104,6 +104,8 @@ async def test_second_name_of_a_file_of_lamplighter_is_not_read(db: Database, ro
 
     answer = await Giving(db, root).says(f"cat {root}/own")
 
+    by = Giving(db, root, ("tac", f"{root}/*"))  # a program that gets the path itself
+    assert (await by.says(f"tac {root}/own")).text.endswith("own' belongs to Lamplighter.")
     refused = "The file belongs to Lamplighter. Sessions cannot read it"
     assert answer.text == f"Not run: {refused}."
     assert (await told(db))[0][-1].endswith(f": {refused}.")
@@ -234,3 +236,37 @@ async def test_repository_with_replaced_settings_runs_no_program(
 
     assert any(not answer.is_error for answer in answers), "some are let run"
     assert not ran.exists()
+
+
+@GIT
+@pytest.mark.parametrize("name", ["objects", "refs", "objects/part", "refs/heads/theirs"])
+async def test_repository_with_a_link_to_another_one_is_not_read(
+    db: Database, root: Path, repository: Path, name: str
+) -> None:
+    other = root.parent / "other"
+    shutil.copytree(repository / ".git", other)
+    place = repository / ".git" / name
+    if place.exists():
+        shutil.rmtree(place)
+    theirs = other / name if (other / name).exists() else other / "HEAD"
+    place.symlink_to(theirs)
+
+    answer = await Giving(db, root).says(f"git -C {repository} log --format=%s")
+
+    assert answer.is_error
+    assert answer.text.endswith("has parts outside its directory.")
+
+
+@GIT
+@pytest.mark.parametrize("name", ["HEAD", "index", "packed-refs", "shallow"])
+async def test_repository_with_a_link_as_a_file_is_refused(
+    db: Database, root: Path, repository: Path, name: str
+) -> None:
+    place = repository / ".git" / name
+    place.unlink(missing_ok=True)
+    place.symlink_to(root.parent / "home" / "token")
+
+    answer = await Giving(db, root).says(f"git -C {repository} log --format=%s")
+
+    assert answer.is_error
+    assert "cannot be read: Too many levels of symbolic links" in answer.text

@@ -22,7 +22,7 @@ from lamplighter.domain.shell.forms import read_only_commands
 from lamplighter.domain.shell.judge import PermittedCommand
 from lamplighter.domain.shell.patterns import TRUSTED
 from lamplighter.domain.shell.rules import SAFE_FILES, CommandPolicy, is_within, settings_problem
-from lamplighter.supervisor.tools.readable import Readable
+from lamplighter.supervisor.tools.readable import Readable, is_second_name
 
 PATH: Final = ":".join(TRUSTED)
 GIT_SETTINGS_BYTES: Final = 256 * 1024
@@ -139,7 +139,7 @@ def _confine_match(
     real, base = os.path.realpath(path), os.path.realpath(directory)
     if not is_within(real, base):
         raise Conflict(f"{quote_name(path)} is outside {directory}")
-    if any(is_within(real, each) for each in _real_paths(private)):
+    if any(is_within(real, each) for each in _real_paths(private)) or is_second_name(real, private):
         raise Conflict(f"{quote_name(path)} belongs to Lamplighter")
     command.argv[index] = f"{prefix}{real}"
     if os.path.basename(command.argv[0]) in read_only_commands().files and os.path.exists(real):
@@ -167,7 +167,8 @@ def _pass_repository(command: PreparedCommand, opened: ExitStack) -> None:
         inside = _directory(".git", top, opened)
     except OSError as error:
         raise Conflict(f"{quoted} is not the top directory of a repository") from error
-    if _exists("commondir", inside) or _exists("objects/info/alternates", inside):
+    outside = ("commondir", "objects/info/alternates")
+    if any(_exists(name, inside) for name in outside) or _has_links(GIT_LINKED, inside):
         raise Conflict(f"{quoted} has parts outside its directory")
     try:
         text = _content("config", inside)[:GIT_SETTINGS_BYTES]
@@ -178,12 +179,16 @@ def _pass_repository(command: PreparedCommand, opened: ExitStack) -> None:
     directory = Path(command.directory, "git")
     directory.mkdir()
     (directory / "config").write_bytes(text)
-    for name in GIT_COPIED:
-        with suppress(FileNotFoundError):
-            (directory / name).write_bytes(_content(name, inside))
-    for name in GIT_LINKED:
-        (directory / name).symlink_to(f"{_DESCRIPTORS}/{inside}/{name}")
-    command.fds.append(inside)
+    try:
+        for name in GIT_COPIED:
+            with suppress(FileNotFoundError):
+                (directory / name).write_bytes(_content(name, inside))
+        for name in GIT_LINKED:
+            with suppress(FileNotFoundError):
+                command.fds.append(_directory(name, inside, opened))
+                (directory / name).symlink_to(f"{_DESCRIPTORS}/{command.fds[-1]}")
+    except OSError as error:
+        raise Conflict(f"{quoted} cannot be read: {error.strerror}") from error
     command.env = {"GIT_DIR": str(directory), "GIT_WORK_TREE": f"{_DESCRIPTORS}/{top}"}
 
 
@@ -192,6 +197,24 @@ def _directory(name: str, at: int, opened: ExitStack) -> int:
     found = os.open(name, flags, dir_fd=at)
     opened.callback(os.close, found)
     return found
+
+
+def _has_links(names: Sequence[str], at: int) -> bool:
+    """Return whether directories are links, contain links, or cannot be read."""
+    for name in names:
+        with ExitStack() as opened:
+            try:
+                inside = _directory(name, at, opened)
+                with os.scandir(inside) as entries:
+                    listed = list(entries)
+            except FileNotFoundError:
+                continue
+            except OSError:
+                return True
+            below = [each.name for each in listed if each.is_dir(follow_symlinks=False)]
+            if any(each.is_symlink() for each in listed) or _has_links(below, inside):
+                return True
+    return False
 
 
 def _exists(name: str, at: int) -> bool:

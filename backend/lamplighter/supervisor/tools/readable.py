@@ -95,12 +95,13 @@ class Readable:
         for above in _parents(opened, at):
             _refuse_private(above, private_ids)
         for name in below:
-            known = os.stat(name, dir_fd=at, follow_symlinks=False)
-            if stat.S_ISLNK(known.st_mode):
+            status = os.stat(name, dir_fd=at, follow_symlinks=False)
+            if stat.S_ISLNK(status.st_mode):
                 raise OSError(errno.ELOOP, "")
-            _refuse_private(known, private_ids)  # before opening: opening a device has effects
-            _refuse_second_name(known, self.private)
-            _refuse_special(known)
+            _refuse_private(status, private_ids)  # before opening: opening a device has effects
+            if _has_name_in(status, self.private):
+                raise Conflict(REFUSED_PRIVATE)
+            _refuse_special(status)
             at = _open(opened, name, _FILE_FLAGS, at)
             found = os.fstat(at)
             _refuse_private(found, private_ids)
@@ -108,15 +109,24 @@ class Readable:
         return at
 
 
-def _refuse_second_name(status: os.stat_result, private: Sequence[Path]) -> None:
-    """Refuse a file with another name in a directory of Lamplighter: a hard link."""
+def is_second_name(path: str, private: Sequence[Path]) -> bool:
+    """Return whether a path is a hard link to a file of Lamplighter."""
+    try:
+        return _has_name_in(os.stat(path), private)
+    except OSError:
+        return False
+
+
+def _has_name_in(status: os.stat_result, private: Sequence[Path]) -> bool:
+    """Return whether a file with several names has one in a directory of Lamplighter."""
     if not stat.S_ISREG(status.st_mode) or status.st_nlink == 1:
-        return
+        return False
     for directory, _, files in (entry for path in private for entry in os.walk(path)):
         for name in files:
             with suppress(OSError):
                 if _identity(os.lstat(os.path.join(directory, name))) == _identity(status):
-                    raise Conflict(REFUSED_PRIVATE)
+                    return True
+    return False
 
 
 Identity = tuple[int, int]

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import random
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -166,6 +167,14 @@ def flip(path: Path) -> None:
             file.write(bytes([chance.randrange(256)]))
 
 
+def garble(path: Path) -> None:
+    """Change the schema to text that is no UTF-8, which SQLite quotes in its message."""
+    row = re.compile(rb"(?s)(?<=table)m(emoriesmemories.{0,9})C(?=REATE)")
+    garbled = row.sub(b"\x9e\\1\x9e", path.read_bytes())  # older copies of the row too
+    with path.open("r+b") as file:
+        file.write(garbled)
+
+
 def overwrite_one(path: Path) -> None:
     """Overwrite a page out of many, which no statement of Lamplighter reads."""
     with path.open("r+b") as file:
@@ -173,7 +182,7 @@ def overwrite_one(path: Path) -> None:
         file.write(b"\xff" * PAGE)
 
 
-@pytest.mark.parametrize("harm", [cut, empty, overwrite, flip, overwrite_one])
+@pytest.mark.parametrize("harm", [cut, empty, overwrite, flip, garble, overwrite_one])
 def test_a_damaged_database_is_detected_and_not_written(
     home: Home, harm: Callable[[Path], None]
 ) -> None:

@@ -53,6 +53,12 @@ class UnsoundDatabase(OperationalError):
     """The database file is damaged, or no longer the file that was opened."""
 
 
+class UnreadableSchema(DatabaseError):
+    """SQLite quotes a damaged part of the schema that is not UTF-8, so its message is lost."""
+
+    sqlite_errorcode = DAMAGE[0]
+
+
 def version() -> tuple[int, ...]:
     """Return the version of the SQLite library in use."""
     return tuple(int(part) for part in sqlite3.sqlite_version.split("."))
@@ -91,6 +97,9 @@ def connect(
     except sqlite3.Error:
         connection.close()
         raise
+    except UnicodeDecodeError as error:
+        connection.close()
+        raise UnreadableSchema("malformed database schema") from error
     return connection
 
 

@@ -363,6 +363,7 @@ def _damage(connection: driver.Connection) -> str:
     """Return the first damage of the pages; the search index is rebuilt elsewhere."""
     from lamplighter.repository.store.index_schema import is_of_index  # late: not needed per query
 
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")  # of a damaged name
     found = (str(row[0]) for row in connection.execute("PRAGMA quick_check(20)"))
     first = next((each for each in found if not is_of_index(each)), "ok")
     return "" if first == "ok" else " ".join(first.split())

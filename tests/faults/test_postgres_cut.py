@@ -1,17 +1,20 @@
 """The PostgreSQL server dies under load and restarts: acknowledged writes are present."""
 
 import json
+import os
 import signal
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
 import pytest
 
 import direct_writes
+from lamplighter.engines import warden
 from living import Home, Server
 from postgres_server import PostgresServer
 
@@ -109,3 +112,49 @@ def _hears(server: Server) -> bool:
             for line in lines
             if line.startswith("data: ") and '"row"' in line
         )
+
+
+@contextmanager
+def hung(server: PostgresServer) -> Iterator[None]:
+    """Suspend a server: connections stay open, and nothing is answered."""
+    every = [server._process.pid, *warden.descendants(server._process.pid)]
+    for each in every:
+        os.kill(each, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for each in every:
+            os.kill(each, signal.SIGCONT)
+
+
+def test_a_server_that_hangs_is_reported_within_seconds(
+    web: Server, mortal: PostgresServer
+) -> None:
+    with httpx2.Client(base_url=web.url, headers=web.headers, timeout=120) as client:
+        assert client.get("/readyz").status_code == 200
+        with hung(mortal):
+            began = time.monotonic()
+            ready = client.get("/readyz")
+            refused = client.put("/api/v1/halt", json={"reason": "a flood"})
+            took = time.monotonic() - began
+        assert (ready.status_code, refused.status_code) == (503, 503)
+        assert took < 40
+        assert refused.json()["detail"].endswith("`lamplighter halt` works without it.")
+        assert client.get("/api/v1/memories").status_code == 200
+
+
+def test_a_halt_is_confirmed_while_the_database_cannot_be_read(
+    web: Server, mortal: PostgresServer
+) -> None:
+    other = mortal.open_client("lamplighter")
+    other.ask("BEGIN")
+    other.ask("LOCK TABLE halts IN ACCESS EXCLUSIVE MODE")
+
+    answer = httpx2.put(
+        f"{web.url}/api/v1/halt", json={"reason": "a flood"}, headers=web.headers, timeout=120
+    )
+
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["halted"]
+    assert [each["reason"] for each in answer.json()["pulled"]] == ["a flood"]
+    other.close()

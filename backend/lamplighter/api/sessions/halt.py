@@ -16,6 +16,7 @@ from lamplighter.api.sessions import approval_shapes
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.formats import serialize
 from lamplighter.repository.store import changes
+from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.sessions import halt
 
 logger = logging.getLogger(__name__)
@@ -44,7 +45,13 @@ async def pull(request: Request) -> Response:
     else:
         work = halt.sync_file_patiently(here.db, here.halt_control, now=now)
         await request.app.state.jobs.start("the halt", work, wait=CACHE_SECONDS)
-    return await _halt_state(here)
+    try:
+        return await _halt_state(here)
+    except (Error, TimeoutError):
+        file = here.halt_control.by_file()
+        if file is None:
+            raise
+        return answer({"halted": True, "pulled": [as_json(here, file)], "seq": 0})
 
 
 @operation("DELETE", "/halt", "sessions:write", approval_shapes.HaltOut, problems=(409,))

@@ -1,5 +1,6 @@
 """Status: the supervisor, the next prompt, and whether this process works."""
 
+import asyncio
 from typing import Any, Final
 
 import msgspec
@@ -32,6 +33,8 @@ from lamplighter.usecases.sessions.inclusion import InclusionRequest, explain
 from lamplighter.usecases.sessions.preview import PreviewRequest
 from lamplighter.usecases.sessions.prompts import Hypothesis, parse_focus
 
+READY_SECONDS: Final = 5.0
+"""Probes give up after a few seconds, before a database that hangs would."""
 OPERATIONAL_PROMPT: Final = f"This prompt has the memories of the project {OPERATIONS}."
 
 
@@ -133,8 +136,9 @@ async def readyz(here: ApiContext) -> Response:
     if here.db.problem:
         return problem(503, here.db.problem, headers={"Retry-After": "30"})
     try:
-        await changes.last_seq(here.db)
-        halted = await here.halt_control.pulled(here.db)
+        async with asyncio.timeout(READY_SECONDS):
+            await changes.last_seq(here.db)
+            halted = await here.halt_control.pulled(here.db)
     except (Error, TimeoutError):
         return problem(503, "The database is not available.", headers={"Retry-After": "5"})
     if halted:

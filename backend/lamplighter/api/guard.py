@@ -155,8 +155,6 @@ NEEDS_EVERY_PROJECT: Final = (
 NEEDS_PERSON: Final = "Only a person who is logged in can use this endpoint. Tokens cannot."
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 HALT: Final = "/api/v1/halt"
-CALLER_SECONDS: Final = 10.0
-"""How long the database may take to identify a caller: a server that hangs never answers."""
 
 
 HTTPS_HEADERS: Final = {**HEADERS, "Strict-Transport-Security": "max-age=31536000"}
@@ -266,11 +264,10 @@ async def _check_access(scope: Scope, headers: Headers) -> Response | None:
         return None
     callers: Callers = scope["app"].state.callers
     try:
-        async with asyncio.timeout(CALLER_SECONDS):
-            if path.startswith(webhooks.WEBHOOK_PREFIX):
-                caller = await _monitor(scope, callers, headers)
-            else:
-                caller = await callers.find(scope, headers)
+        if path.startswith(webhooks.WEBHOOK_PREFIX):
+            caller = await _monitor(scope, callers, headers)
+        else:
+            caller = await callers.find(scope, headers)
     except (Error, TimeoutError) as error:
         return _outage(scope, error)
     if path.startswith(webhooks.WEBHOOK_PREFIX) and webhooks.is_closed(

@@ -56,6 +56,10 @@ class CachedCredential:
         return same and moment - self.at <= KNOWN_SECONDS
 
 
+CALLER_SECONDS: Final = 10.0
+"""How long the database may take to identify a caller: a server that hangs never answers."""
+
+
 class Callers:
     """Identifies callers and records when each was last active."""
 
@@ -115,7 +119,8 @@ class Callers:
         entry = self._known.get(key)
         row = self._read_row(entry, version)  # read first, so never newer than the credential
         if entry is None or not entry.counts(moment, version, row):
-            credential = await find(self._db, secret)
+            async with asyncio.timeout(CALLER_SECONDS):
+                credential = await find(self._db, secret)
             if credential is None:
                 return None
             entry = CachedCredential(kind, credential, moment, version, row)

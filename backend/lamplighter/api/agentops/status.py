@@ -1,7 +1,8 @@
 """Requests about the service itself: its health, and the project of a directory."""
 
+import asyncio
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 
@@ -17,11 +18,14 @@ from lamplighter.api.context import MemoryServiceContext
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.usecases.search.semantic import missing_parts
 
+HEALTH_SECONDS: Final = 5.0
+
 
 @contract_operation("GET", "/health", None, shapes.AgentOpsHealth)
 async def health(here: MemoryServiceContext) -> dict[str, Any]:
     """Check the service, and list the parts that a search would omit now."""
-    missing = await missing_parts(here.db, here.near)
+    async with asyncio.timeout(HEALTH_SECONDS):
+        missing = await missing_parts(here.db, here.near)
     return {
         "status": "ok",
         "service": "lamplighter",

@@ -20,7 +20,7 @@ from lamplighter.domain.relate import extend_builtin, relate
 from lamplighter.domain.relate.lexicon import LISTS, TABLES
 from lamplighter.domain.services.check import CHECKS
 from lamplighter.domain.sessions import markers
-from lamplighter.domain.sessions.markers import MarkerReading
+from lamplighter.domain.sessions.markers import MarkerKind, MarkerReading
 from lamplighter.domain.sessions.session import TIERS
 from lamplighter.engines import stream
 from lamplighter.formats.tools import CLIENT_TOOLS, SESSION_TOOLS
@@ -206,12 +206,17 @@ def test_lexicon_example_in_the_docs_loads() -> None:
 
 
 def test_stream_example_in_the_docs_is_parsed() -> None:
-    [example] = fenced(DOCS / "reference" / "markers.md", "json")
+    example, report = fenced(DOCS / "reference" / "markers.md", "json")
     read = [
         type(item).__name__ for line in example.splitlines() for item in stream.parse(line.encode())
     ]
     assert read == ["EngineStarted", "Text", "ToolUse", "ToolResult", "Finished"]
     assert all(json.loads(line) for line in example.splitlines())
+    entries = list(markers.read_report(json.loads(report)))
+    assert [(each.what, each.reading) for each in entries] == [
+        (MarkerKind.MEMORY, MarkerReading.TAKEN),
+        (MarkerKind.ESCALATE, MarkerReading.TAKEN),
+    ]
 
 
 def test_marker_examples_in_the_docs_are_accepted() -> None:

@@ -17,6 +17,7 @@ from lamplighter.domain.relate.reconcile import (
     ECHO,
     IN_PROMPT,
     REFUSED,
+    STATED,
     CandidateHistory,
     Decision,
     EchoPolicy,
@@ -290,6 +291,21 @@ def test_a_rejected_observation_has_no_effect_unless_it_is_active_again() -> Non
 
     assert found == Decision(ReconcileOutcome.UNCHANGED, aside, reason=REFUSED)
     assert believed.outcome is ReconcileOutcome.REINFORCED
+
+
+def test_a_closing_report_adds_only_what_is_unrelated_to_the_markers() -> None:
+    own = replace(HELD, observation="Takes 5s to start", session_id=SAYS.session_id)
+    raised = replace(own, session_id=1)
+    closing = CandidateHistory(closing=True, up=[raised.id])
+
+    for memory in (own, raised):
+        found = reconcile(SAYS, [memory], says(SAYS), now=LATER, history=closing)
+        assert found == Decision(ReconcileOutcome.UNCHANGED, memory, reason=STATED)
+    other = CandidateHistory(closing=True)
+    assert reconcile(SAYS, [raised], says(SAYS), now=LATER, history=other).effects != ()
+    assert reconcile(SAYS, [], says(SAYS), now=LATER, history=closing) == Decision(
+        ReconcileOutcome.LEARNED, reason="no similar memory"
+    )
 
 
 def test_two_observations_of_one_session_do_not_conflict() -> None:

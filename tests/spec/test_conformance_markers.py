@@ -15,6 +15,7 @@ import pytest
 from living import Home, Ran, result, text
 
 SLOW = "Takes 60s to start after restart"
+CATEGORIES = "timing, dependency, behavior, remediation, maintenance"
 MEMORIES: dict[str, tuple[str, list[tuple[str, str | None, str]]]] = {
     "1": (f"[MEMORY:timing:jellyfin] {SLOW}", [("timing", "jellyfin", SLOW)]),
     "2": ("[MEMORY:remediation] DNS fails…", [("remediation", None, "DNS fails…")]),
@@ -172,6 +173,66 @@ def test_invalid_marker_is_rejected_with_a_warning_that_quotes_it(
     assert [(state, level, words in said) for state, level, said in rows] == [
         ("refused", "warning", True)
     ]
+
+
+def test_a_closing_report_adds_only_what_relates_to_no_marker_37(home: Home) -> None:
+    home.services.write_text("services: {jellyfin: {checks: [{tcp: '127.0.0.1:9'}]}}\n")
+    old = home.run(text("[MEMORY:timing:caddy] Takes 5s to start"), text("Report"), result()).id
+    report = {
+        "memories": [
+            {"category": "timing", "service": "jellyfin", "observation": SLOW},
+            {"category": "timing", "service": "jellyfin", "observation": "Takes 5s to start"},
+            {"category": "timing", "service": "caddy", "observation": "Starts in 5 seconds"},
+            {"category": "behavior", "service": None, "observation": "DNS fails\non Mondays"},
+            {"category": "misc", "observation": "x"},
+            "jellyfin",
+        ],
+        "escalations": [
+            {"service": "jellyfin", "reason": "Again"},
+            {"service": "unknown", "reason": "x"},
+        ],
+        "verdict": 1,
+    }
+
+    ran = home.run(
+        text(f"[MEMORY:timing:jellyfin] {SLOW}\n[MEMORY:timing:caddy] Takes 5s to start"),
+        text("[ESCALATE:jellyfin] Refuses connections"),
+        result(structured_output=report),
+        tier=3,
+    )
+
+    assert home.rows("SELECT observation, confidence, session_id FROM memories ORDER BY id") == [
+        ("Takes 5s to start", 0.8, old),
+        (SLOW, 0.7, ran.id),
+        ("DNS fails on Mondays", 0.7, ran.id),
+    ]
+    assert home.rows(
+        "SELECT state, outcome, reason FROM markers WHERE session_id = ? AND offset = "
+        "(SELECT max(offset) FROM markers) ORDER BY line",
+        ran.id,
+    ) == [
+        ("taken", "unchanged", "related to a marker of this session"),
+        ("taken", "unchanged", "related to a marker of this session"),
+        ("taken", "unchanged", "related to a marker of this session"),
+        ("taken", "learned", "no similar memory"),
+        ("refused", "recorded", "unknown category 'misc'; it is one of " + CATEGORIES),
+        ("refused", "recorded", "not an object of category, service, observation"),
+        ("taken", "unchanged", "already escalated by this session"),
+        ("refused", "recorded", "service unknown not found; declared services: jellyfin"),
+    ]
+    assert home.rows("SELECT service, reason FROM escalations") == [
+        ("jellyfin", "Refuses connections")
+    ]
+
+
+@pytest.mark.parametrize("report", [None, "text", [], {}, {"memories": None}, {"memories": 5}])
+def test_without_a_valid_closing_report_the_markers_count_alone_37(
+    home: Home, report: object
+) -> None:
+    ran = home.run(text(f"[MEMORY:timing:jellyfin] {SLOW}"), result(structured_output=report))
+
+    assert ran.session["status"] == "completed"
+    assert home.rows("SELECT observation FROM memories") == [(SLOW,)]
 
 
 def test_only_assistant_text_is_parsed_and_only_once_13_14_36(home: Home) -> None:

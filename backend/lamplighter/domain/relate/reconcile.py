@@ -36,6 +36,7 @@ OWN_MEMORY: Final = "repeated by the session that learned it"
 ALREADY_REINFORCED: Final = "already reinforced by this session"
 ECHO: Final = "repeats a memory from its prompt verbatim, without running a check"
 REFUSED: Final = "rejected by a person"
+STATED: Final = "related to a marker of this session"
 IN_PROMPT: Final = "repeats a memory from its prompt verbatim"
 
 
@@ -61,7 +62,8 @@ class CandidateHistory:
     `up` and `down` are the memories that the session reinforced and weakened; `included` those in
     its prompt; `looked` is whether the session checked the candidate's service itself; `settled`
     are pairs of memories of which a person decided that both are true; `refused` those that a
-    person superseded by another memory that is still active.
+    person superseded by another memory that is still active. `closing` is whether the candidate is
+    an entry of the session's closing report.
     """
 
     up: Collection[MemoryId] = ()
@@ -71,6 +73,7 @@ class CandidateHistory:
     echo: EchoPolicy = EchoPolicy.COUNT
     settled: Collection[frozenset[MemoryId]] = ()
     refused: Collection[MemoryId] = ()
+    closing: bool = False
 
 
 NO_HISTORY: Final = CandidateHistory()
@@ -133,13 +136,16 @@ def reconcile(
     inactive twins. The best match of the same claim is reinforced, or the candidate is learned.
     Every memory it contradicts loses 0.2 and a review opens; an unsure relation opens a review and
     costs nothing. A claim that a person rejected has no effect if repeated verbatim, and two claims
-    of one session are not compared.
+    of one session are not compared, except that a closing report adds only what is unrelated.
     """
     verdicts = [(memory, relate(memory)) for memory in existing]
     refused = _find_refused(verdicts, history)
     if refused is not None:
         return Decision(ReconcileOutcome.UNCHANGED, refused, reason=REFUSED)
     active = [(memory, verdict) for memory, verdict in verdicts if memory.active]
+    stated = _find_stated(candidate, active, history)
+    if stated is not None:
+        return Decision(ReconcileOutcome.UNCHANGED, stated, reason=STATED)
     same = [each for each in active if each[1].relation is Relation.SAME]
     best = max(same, key=_rank, default=None)
     effects = tuple(
@@ -268,6 +274,23 @@ def _find_refused(
         return None
     against = [each for each in twins if each.id in history.refused]
     return max(against, key=lambda each: each.id, default=None)
+
+
+def _find_stated(
+    candidate: Candidate,
+    active: Sequence[tuple[Memory, RelationVerdict]],
+    history: CandidateHistory,
+) -> Memory | None:
+    """Return the memory of the session's markers that an entry of its report is related to."""
+    if not history.closing:
+        return None
+    stated = [
+        each
+        for each in active
+        if each[1].relation is not Relation.UNRELATED
+        and (_is_own_memory(candidate, each[0]) or each[0].id in history.up)
+    ]
+    return max(stated, key=_rank)[0] if stated else None
 
 
 def _is_echo(memory: Memory, verdict: RelationVerdict, history: CandidateHistory) -> bool:

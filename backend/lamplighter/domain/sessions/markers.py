@@ -4,19 +4,20 @@ The forms are SPEC-0015's and CONFORMANCE's, read line by line: the spec's `\s*`
 cross a line end and read the next line as an observation.
 """
 
+import itertools
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
 from operator import itemgetter
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from lamplighter.domain.fields import Field
 from lamplighter.domain.memory.memory import OPERATIONAL
-from lamplighter.domain.text import MARKER_START, shorten
+from lamplighter.domain.text import MARKER_START, one_line, shorten
 
 _FENCE: Final = re.compile(
     r"^\s*(?:[-*+]\s+|\d{1,9}[.)]\s+|>\s*)*(`{3,}(?=[^`]*$)|~{3,})\s*(.*)$", re.DOTALL
@@ -77,6 +78,7 @@ class Marker:
     `line` counts from 0 in its text block, `text` is the marker's part of that line. `category` is
     a memory's category, an event's level word, or a cooldown's action; `body` is its text;
     `outcome` a cooldown's success or failure. `reason` is why the marker was ignored or refused.
+    `closing` is whether it is an entry of the closing report, which only adds what is new.
     """
 
     what: MarkerKind
@@ -88,6 +90,7 @@ class Marker:
     body: str = ""
     outcome: str | None = None
     reason: str = ""
+    closing: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +135,36 @@ def read_markers(text: str) -> Iterator[Marker]:
             yield from _read_line(number, line, fenced=bool(fence) or toggles)
         if mark is not None and toggles:
             fence = "" if fence else mark[1]
+
+
+_REPORTED: Final = {
+    "memories": (MarkerKind.MEMORY, ("category", "service"), "observation"),
+    "escalations": (MarkerKind.ESCALATE, ("service",), "reason"),
+}
+"""The fields of a closing report: what their entries are, and the fields of an entry."""
+
+
+def read_report(report: Mapping[str, Any]) -> Iterator[Marker]:
+    """Yield the entries of a session's closing report as markers; other fields are ignored."""
+    number = itertools.count()
+    for field, (what, names, body) in _REPORTED.items():
+        entries = report.get(field) or ()
+        for entry in entries if isinstance(entries, list) else [entries]:
+            yield _read_entry(next(number), what, entry, (*names, body))
+
+
+def _read_entry(number: int, what: MarkerKind, entry: object, names: Sequence[str]) -> Marker:
+    given = [entry.get(name) or "" for name in names] if isinstance(entry, dict) else []
+    texts = [one_line(each) for each in given if isinstance(each, str)]
+    if len(texts) < len(names):
+        said, reason = shorten(str(entry), _NAMED_CHARS), f"not an object of {', '.join(names)}"
+        refused = MarkerReading.REFUSED
+        return Marker(
+            what=what, reading=refused, line=number, text=said, reason=reason, closing=True
+        )
+    *parts, body = texts
+    head = ":".join(filter(None, (what.upper(), *parts)))
+    return replace(_build_marker(number, f"[{head}] {body}"), closing=True)
 
 
 def reread_marker(text: str) -> Marker | None:
@@ -226,7 +259,7 @@ def _build_marker(number: int, text: str, ignored: str = "") -> Marker:
     what = MarkerKind(start[1].lower()) if start else MarkerKind.MEMORY
     form, names = _FORMS[what]
     match = form.match(text)
-    parts = dict(zip(names, match.groups(), strict=True)) if match else {}
+    parts: dict[str, Any] = dict(zip(names, match.groups(), strict=True)) if match else {}
     body = parts.get("body", "").strip()
     reading, reason = MarkerReading.TAKEN, ""
     if ignored:

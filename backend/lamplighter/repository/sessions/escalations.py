@@ -50,6 +50,12 @@ async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[Escalati
     return await _rows.oldest(db, escalations.c.session_id.in_(list(session_ids)))
 
 
+async def has_escalated(db: Database, session_id: int, service: str) -> bool:
+    """Whether a session escalated a service."""
+    own = await of_sessions(db, [session_id])
+    return any(is_same_service(each.service, service) for each in own)
+
+
 async def needs_person(db: Database, session_id: int, service: str) -> bool:
     """Whether a session escalated a service to a person, by itself or through the gate."""
     people = [

@@ -113,6 +113,7 @@ EVENT_CHARS: Final = 2_000
 SUPERVISOR: Final = "supervisor"
 CLAIMED: Final = "claimed"
 NOT_CONFIRMED: Final = "not confirmed"
+ESCALATED_BEFORE: Final = "already escalated by this session"
 SUPPRESSED: Final = "held back"
 
 
@@ -146,7 +147,7 @@ async def _remember(
         session_id=session.id,
         source_ref=", ".join(filter(None, (f"session {session.id}", ingest.tool))),
     )
-    result = await remember(ingest, candidate, now=now)
+    result = await remember(ingest, candidate, closing=marker.closing, now=now)
     ingested.learned += result.outcome is ReconcileOutcome.LEARNED
     ingested.reinforced += result.outcome is ReconcileOutcome.REINFORCED
     if len(marker.body) > LONG_MARKER_CHARS:
@@ -200,6 +201,9 @@ async def _escalate(
     session, service = ingest.session, marker.service or ""
     if problem := undeclared_error(service, ingest.services.names):
         raise Invalid(InvalidField("service", problem))
+    if marker.closing and await escalations.has_escalated(ingest.db, session.id, service):
+        result.outcome |= {"outcome": ReconcileOutcome.UNCHANGED.value, "why": ESCALATED_BEFORE}
+        return
     reason = shorten(one_line(ingest.redact(marker.body)), REASON_CHARS)
     if before := await find_pending_request(ingest, service, now=now):
         await _suppress_escalation(ingest, before, service, reason, result, now=now)

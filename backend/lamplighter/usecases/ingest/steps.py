@@ -9,7 +9,13 @@ from typing import Final
 from lamplighter.domain.memory.memory import Candidate
 from lamplighter.domain.sessions import markers
 from lamplighter.domain.sessions.markers import Marker
-from lamplighter.domain.sessions.transcript import Line, Text, TranscriptItem, UnreadableLine
+from lamplighter.domain.sessions.transcript import (
+    Finished,
+    Line,
+    Text,
+    TranscriptItem,
+    UnreadableLine,
+)
 from lamplighter.engines import stream
 from lamplighter.usecases.clients import tool_hooks
 from lamplighter.usecases.ingest.context import IngestContext, IngestResult
@@ -116,6 +122,9 @@ def _contents(
                 problem = UnreadableLine(NOT_WHOLE + content.text.splitlines()[-1])
                 yield IngestStep(line, next(number), item, problem)
         else:
+            if isinstance(content, Finished) and content.report and not content.is_error:
+                for marker in markers.read_report(content.report):
+                    yield IngestStep(line, next(number), item, marker)
             yield IngestStep(line, next(number), item, content)
     for candidate in saved:
         yield IngestStep(line, next(number), 0, candidate)

@@ -2,7 +2,6 @@
 
 from lamplighter.domain.limits import MAX_TIER
 from lamplighter.domain.memory.memory import MemoryId
-from lamplighter.domain.services.service import is_same_service
 from lamplighter.domain.sessions.markers import Marker, MarkerKind, MarkerReading
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import writing
@@ -32,8 +31,7 @@ async def save(ingest: IngestContext, category: str, service: str | None, body: 
 
 async def escalate(ingest: IngestContext, service: str, reason: str) -> ToolOutput:
     """Escalate a service to the next tier, once."""
-    handed = await escalations.of_sessions(ingest.db, [ingest.session.id])
-    if any(is_same_service(each.service, service) for each in handed):
+    if await escalations.has_escalated(ingest.db, ingest.session.id, service):
         return ToolOutput(text=f"{service} is already escalated. Do not escalate it again.")
     marker = _marker(MarkerKind.ESCALATE, reason, service)
     outcome = (await session_lines.ingest_report(ingest, marker)).outcome

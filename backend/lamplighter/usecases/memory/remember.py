@@ -1,6 +1,6 @@
 """The saving of observations, from any source."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from lamplighter.domain.configuration import Configuration
@@ -39,11 +39,14 @@ class LearningContext(Context):
 
 
 @instrumentation.trace_write("memory.remember")
-async def remember(here: LearningContext, candidate: Candidate, *, now: datetime) -> LearningResult:
+async def remember(
+    here: LearningContext, candidate: Candidate, *, closing: bool = False, now: datetime
+) -> LearningResult:
     """Reinforce an existing memory or learn a new one, and weaken memories that it contradicts.
 
-    The memory, its links, reviews, history and changes are one transaction. Raises Invalid for
-    inadmissible content.
+    The memory, its links, reviews, history and changes are one transaction. A candidate of a
+    closing report changes nothing if the session's markers already state it or something related.
+    Raises Invalid for inadmissible content.
     """
     candidate = admit_candidate(candidate, here.redact)
     async with writing(here.db, short=True):
@@ -55,6 +58,7 @@ async def remember(here: LearningContext, candidate: Candidate, *, now: datetime
             checked=here.looked,
             echo=here.active.echo,
         )
+        near = replace(near, history=replace(near.history, closing=closing))
         decision, intents = decide(near, now=now, fading=here.fading)
         new = await store(here.db, intents, now=now)
         memory = decision.target or new[0]

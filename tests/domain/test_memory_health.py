@@ -107,6 +107,8 @@ def test_each_finding_names_the_action_that_helps() -> None:
     assert finding("drift", contradictions=9, reviews=1).action == "reviews"
     assert finding("drift", contradictions=9).action == "verify"
     assert finding("undistilled", undistilled=1).text == "1 memory is not distilled"
+    assert "0 of 1 memory repeats another one" in finding("duplicates", compared=1).text
+    assert "0 of 2 memories repeat another one" in finding("duplicates", compared=2).text
     assert (
         finding("reviews", reviews=2, review_days=1).text == "2 reviews open, the oldest for 1 day"
     )

@@ -156,7 +156,10 @@ def test_137_with_context_limit_0_no_observation_is_included(doors: dict[str, Do
     by_tool = [door.use("mem_context", query="wal") for door in (deaf, other)]
     more = deaf.client.get("/agentops/context", params={**asked, "limit": 9}).json()
 
+    recent = other.client.get("/agentops/context", params={"project": "shelf"}).json()
+
     assert [len(each["recent_observations"]) for each in told] == [0, 1]
+    assert [str(each["rank"]) for each in recent["recent_observations"]] == ["0.0"]
     assert more["recent_observations"] == []
     assert "<memory:context>" not in told[0]["context"]
     texts = [json.dumps(each["content"]) for each in by_tool]

@@ -139,7 +139,7 @@ async def _hits(
     ][:limit]
     shown = await rows.observations(here.db, [memory for _, memory in pairs])
     return results, [
-        {**row, "rank": -each.score, "method": each.method}  # as FTS5 reports BM25: lower is better
+        {**row, "rank": -each.score or 0.0, "method": each.method}  # like BM25: lower is better
         for row, (each, _) in zip(shown, pairs, strict=True)
     ]
 
@@ -172,7 +172,7 @@ def _context_out(block: ContextBlock) -> dict[str, Any]:
                 "type": rows.type_of(each.memory),
                 "title": memory_title(each.memory),
                 "content": each.content,
-                "rank": -each.score,
+                "rank": -each.score or 0.0,  # no negative zero
                 "method": each.method,
             }
             for each in block.included

@@ -106,7 +106,7 @@ def _density(stats: MemoryFigures) -> HealthFinding:
             text="Near-duplicates have not been counted yet",
         )
     few = stats.duplicates < LEAST_DUPLICATES
-    repeat = "repeats" if stats.duplicates == 1 else "repeat"
+    repeat = "repeats" if 1 in (stats.duplicates, stats.compared) else "repeat"
     text = (
         f"{stats.duplicates:,} of {_count(stats.compared)} {repeat} another one "
         f"({stats.density:.1%}); the organizer can set aside {stats.removable:,}"

@@ -134,9 +134,9 @@ def selector(
     return SentenceSelector(models=models, dollars=dollars, prices=prices)
 
 
-async def fill(db: Database, texts: tuple[str, ...] = TEXTS) -> list[Memory]:
+async def fill(db: Database, texts: tuple[str, ...] = TEXTS, *, days: int = 10) -> list[Memory]:
     async with writing(db):
-        at = NOON - timedelta(days=10)
+        at = NOON - timedelta(days=days)
         return [
             await memories.insert(db, replace(EPISODE, observation=each), now=at) for each in texts
         ]
@@ -242,6 +242,29 @@ async def test_fallback_model_is_used_if_the_first_fails(db: Database, api: Mess
     assert FACT in await active(db)
     assert (counts["model_requests"], counts["model_failures"]) == (6, 5)
     assert "model_skipped" not in counts
+
+
+async def test_the_next_run_reads_recent_episodes_that_no_model_answered(
+    db: Database, api: MessagesApi
+) -> None:
+    made = await fill(db, days=1)
+
+    failed = await run(db, selector(api, "no_key", "garbage"))
+
+    assert (failed["facts"], failed["model_requests"]) == (1, 3), "the rules decide meanwhile"
+    assert "searched" not in failed
+    before = await rows(db, "memories"), await rows(db, "links")
+    again = await run(db, selector(api, "no_key"))
+    assert again["model_requests"] == 1
+    assert again["facts"] == 0
+    assert (await rows(db, "memories"), await rows(db, "links")) == before
+
+    answered = await run(db, selector(api, "no_key", "selects"))
+
+    facts = 2  # episodes whose whole text is a fact
+    assert (answered["facts"], answered["searched"]) == (1, len(made) - facts)
+    assert FACT in await active(db)
+    assert "model_requests" not in await run(db, selector(api, "selects"))
 
 
 async def test_run_without_model_responses_equals_the_rules(db: Database, api: MessagesApi) -> None:

@@ -71,7 +71,8 @@ class BundlePlan:
     """The plan for a bundle: `earlier` are the existing digests by topic key.
 
     Of its episodes, some are `replaced` by digests or facts, and some are only `searched` for facts
-    and stay. The others are facts of an owner, which become semantic themselves.
+    and stay. The others are facts of an owner, which become semantic themselves. If the searched
+    episodes are not `read`, because no model answered, the next run reads them again.
     """
 
     bundle: Bundle
@@ -81,6 +82,7 @@ class BundlePlan:
     replaced: tuple[Memory, ...] = ()
     searched: tuple[Memory, ...] = ()
     model: str = ""
+    read: bool = True
     dropped: int = 0
     """The number of a model's relationships dropped because too many are open for review."""
 
@@ -100,7 +102,7 @@ class BundlePlan:
         """The amounts that the plan adds to the counts of a run."""
         return Counter(
             compressed=len(self.replaced) + len(self.semantic),
-            searched=len(self.searched),
+            searched=len(self.searched) if self.read else 0,
             digests=sum(each.key not in self.earlier for each in self.digests),
             facts=sum(each.existing is None for each in self.facts),
             known_facts=sum(bool(each.existing) and not each.contradicts for each in self.facts),
@@ -207,7 +209,8 @@ def plan_bundle(
     compressed = replace(bundle, episodes=() if bundle.recent else replaced)
     digests = make_digests(compressed, dict(earlier), selection.summary)
     written = bundle, tuple(digests), tuple(facts), earlier
-    return BundlePlan(*written, replaced, searched, model=selection.model)
+    read = selection.answered or not bundle.recent
+    return BundlePlan(*written, replaced, searched, model=selection.model, read=read)
 
 
 def _divide(
@@ -295,7 +298,7 @@ def bundle_intents(plan: BundlePlan, *, act_id: int, run: int, now: datetime) ->
     intents += [
         MemoryChange(each, replace(each, distilled=True, version=each.version + 1), why)
         for each in plan.searched
-        if not each.distilled
+        if plan.read and not each.distilled
     ]
     return intents
 

@@ -65,7 +65,8 @@ class Selection:
     """The selection of a model: the facts of each episode, and sentences of the digest.
 
     `relationships` are those of a sentence by its key; `dropped` is the number of further
-    statements that their sentence cannot state.
+    statements that their sentence cannot state. `answered` is whether a model read what was
+    offered, or nothing was offered.
     """
 
     facts: Mapping[MemoryId, tuple[Fact, ...]] = field(default_factory=dict)
@@ -73,9 +74,11 @@ class Selection:
     relationships: Mapping[str, tuple[RelationshipProposal, ...]] = field(default_factory=dict)
     dropped: int = 0
     model: str = ""
+    answered: bool = True
 
 
 NO_SELECTION: Final = Selection()
+UNANSWERED: Final = Selection(answered=False)
 
 
 @dataclass(slots=True)

@@ -1,6 +1,7 @@
 """A model that helps the organizer: it selects sentences and names, within a limit in dollars.
 
-Its answers are validated. Without a valid answer the rules alone decide, as without a model.
+Its answers are validated. Without a valid answer the rules alone decide, as without a model, and
+the next run offers recent episodes again.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from lamplighter.domain.organize.digest import Bundle
 from lamplighter.domain.organize.selection import (
     NO_SELECTION,
     SYSTEM,
+    UNANSWERED,
     Batches,
     OfferedSentence,
     Selection,
@@ -77,6 +79,7 @@ class SentenceSelector:
                 self._stopped = True
         if offered and selection is None:
             added["model_skipped"] += 1
+            return UNANSWERED, added
         return selection or NO_SELECTION, added
 
     async def __aenter__(self) -> Self:

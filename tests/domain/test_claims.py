@@ -39,6 +39,10 @@ NO = Answer(AnswerState.REFUTED, "files", "it does not exist")
     ("text", "expected"),
     [
         ("The settings are in backend/app/settings.py", ["path: backend/app/settings.py"]),
+        ("The entry point is src/missing.py", ["path: src/missing.py"]),
+        ("The setup is in next.config.js", ["path: next.config.js"]),
+        ("The routes are in app/create-user/index.ts", ["path: app/create-user/index.ts"]),
+        ("The template is not-found.html", ["path: not-found.html"]),
         ("Config lives in /etc/jellyfin/system.xml.", ["path: /etc/jellyfin/system.xml"]),
         ("Logs are in the directory /var/log/blog", ["directory: /var/log/blog"]),
         ("Sources are in `src/blog/`", ["directory: src/blog"]),

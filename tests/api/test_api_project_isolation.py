@@ -13,6 +13,12 @@ from living import Home, Server
 
 CANARY = "Canary of the other project"
 SECRET = "the-secret-of-a-bound-token"
+SERVICES = """services:
+  web:
+    checks: [{tcp: 127.0.0.1:9}]
+  mail:
+    checks: [{tcp: 127.0.0.1:9}]
+"""
 SAVED = {"other": "project", "ops": "project", "global": "global"}
 
 
@@ -91,9 +97,10 @@ def memory_of(server: Server, project: str) -> int:
 
 @pytest.fixture(scope="module")
 def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = Home(tmp_path_factory.mktemp("walls") / "home")
+    monitors = {"LAMPLIGHTER_WEBHOOK_TOKEN": "of-the-monitors"}
+    home = Home(tmp_path_factory.mktemp("walls") / "home", monitors)
     (home.path / "lamplighter.toml").write_text('[agents.hermes]\nproject = "ops"\n')
-    home.services.write_text("services:\n  web:\n    checks: [{tcp: 127.0.0.1:9}]\n")
+    home.services.write_text(SERVICES)
     server = Server(home)
     keep(server)
     relate(server)
@@ -310,3 +317,29 @@ def test_an_agent_of_another_project_reads_no_operational_prompt(
         assert stranger.put(f"/api/v1{each}", json={}).status_code == 403
     assert stranger.post(f"/api/v1/sessions/{own}/markers", json={}).status_code == 403
     there.home.write(change, "completed", "client")
+
+
+def test_an_agent_of_another_project_reads_no_incidents(
+    there: Server, bound: httpx2.Client, stranger: httpx2.Client
+) -> None:
+    address, alert = f"{there.url}/api/v1", {"service": "mail", "title": "is down"}
+    with httpx2.Client(headers=there.headers) as operator:
+        answer = operator.post(f"{address}/webhooks/kuma", json={**alert, "severity": "critical"})
+        assert answer.is_success, answer.text
+        number = answer.json()["alerts"][0]["incident_id"]
+        operator.patch(f"{address}/incidents/{number}", json={"note": "The rack of the night"})
+
+    for path in ("/overview", "/services/mail"):
+        answer = stranger.get(f"/api/v1{path}")
+        assert answer.status_code == 200
+        assert "The rack" not in answer.text
+    overview = stranger.get("/api/v1/overview").json()
+    hidden = [overview[name] for name in ("incidents", "open_incidents", "repaired", "people")]
+    assert hidden == [[], {}, [], []]
+    service = stranger.get("/api/v1/services/mail").json()
+    assert service["incidents"] == {"items": [], "next": None}
+    overview = bound.get("/api/v1/overview").json()
+    assert [each["id"] for each in overview["incidents"]] == [number]
+    assert overview["open_incidents"] == {"critical": 1}
+    service = bound.get("/api/v1/services/mail").json()
+    assert service["incidents"]["items"][0]["note"] == "The rack of the night"

@@ -29,7 +29,7 @@ async def project_bound(request: Request) -> str | None:
 
 
 async def reads_operations(request: Request) -> bool:
-    """Return whether a caller reads the sessions of Lamplighter, which belong to one project."""
+    """Return whether a caller reads sessions and incidents, which belong to one project."""
     return await project_bound(request) in (None, OPERATIONS)
 
 

@@ -1,5 +1,6 @@
 """Services and the overview: status, history, pauses and actions of each service."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +25,7 @@ from lamplighter.formats.serialize import incident as as_incident
 from lamplighter.repository import reading
 from lamplighter.repository.services import checks
 from lamplighter.repository.store import changes
+from lamplighter.repository.store.statements import Page
 from lamplighter.repository.upkeep import statistics
 from lamplighter.repository.upkeep.statistics import ConfidenceChange
 from lamplighter.usecases.services import check_history
@@ -61,6 +63,8 @@ async def show(request: Request) -> Response:
         detail = await service_detail.read(
             here.db, service, here.services(), readable=readable, now=here.now()
         )
+    if not await project_wall.reads_operations(request):
+        detail = replace(detail, incidents=Page([]))
     return answer({**_detail_out(here, detail), "seq": seq})
 
 

@@ -142,8 +142,9 @@ async def overview(
 ) -> SystemOverview:
     """Return the status of everything, and recent learning since `start`.
 
-    A caller bound to a `project` reads only learning and sessions in this project, and global
-    learning. `strip` is the number of days in the strip of each service.
+    A caller bound to a `project` reads only learning in this project, and global learning.
+    Sessions, their escalations and incidents belong to the operational project. `strip` is the
+    number of days in the strip of each service.
     """
     some, days = list(services), last_days(now)[DAYS - strip :]
     fetches = _system_fetches(home_of(db), start, now, project)
@@ -153,7 +154,7 @@ async def overview(
     ongoing = [each for each in system["running"] if each.id not in system["parked"]]
     readable = project is None or project == OPERATIONS
     activity = await statistics.with_changes(db, system["activity"])
-    urgent, open_incidents = system["incidents"]
+    urgent, open_incidents = system["incidents"] if readable else ((), {})
     return SystemOverview(
         seq=system["seq"],
         conditions=tuple(_conditions(some, services, fetched[len(fetches) :], days, now)),
@@ -162,14 +163,14 @@ async def overview(
         outcomes=tuple(system["outcomes"]) if readable else (),
         parked=len(system["parked"]),
         queued=system["queued"],
-        people=tuple(await _still_failing(db, system["people"])),
+        people=tuple(await _still_failing(db, system["people"])) if readable else (),
         activity=activity,
         run=summarize_runs(activity.days, now=now),
         approvals=system["approvals"],
         pages=(0, None) if project is not None else system["pages"],
         incidents=tuple(urgent),
         open_incidents=open_incidents,
-        repaired=tuple(system["repaired"]),
+        repaired=tuple(system["repaired"]) if readable else (),
         halt=system["halt"],
         charges=tuple(system["charges"]),
     )

@@ -343,3 +343,35 @@ def test_an_agent_of_another_project_reads_no_incidents(
     assert overview["open_incidents"] == {"critical": 1}
     service = bound.get("/api/v1/services/mail").json()
     assert service["incidents"]["items"][0]["note"] == "The rack of the night"
+
+
+def test_an_agent_of_another_project_changes_no_operations(
+    there: Server, bound: httpx2.Client, stranger: httpx2.Client
+) -> None:
+    operator = httpx2.Client(base_url=there.url, headers=there.headers)
+    asked = operator.post("/api/v1/sessions", json={"tier": 1}).json()["id"]
+    own = session_of(there, "ops")
+    change = "UPDATE sessions SET status = ?, trigger = ? WHERE id = ?"
+    there.home.write(change, "running", "manual", own)
+    changes = {
+        ("POST", f"/sessions/{own}/stop"): 404,
+        ("DELETE", f"/requests/{asked}"): 403,
+        ("PUT", "/escalations/1/handled"): 403,
+        ("PUT", "/halt"): 403,
+        ("DELETE", "/halt"): 403,
+        ("POST", "/cooldowns/web/resets"): 403,
+    }
+
+    for (method, path), status in changes.items():
+        answer = stranger.request(method, f"/api/v1{path}", json={} if method != "DELETE" else None)
+        assert answer.status_code == status, f"{method} {path}: {answer.text}"
+
+    assert operator.get(f"/api/v1/requests/{asked}").json()["state"] == "queued"
+    assert not operator.get("/api/v1/halt").json()["halted"]
+    answer = bound.post(f"/api/v1/sessions/{session_of(there, 'other')}/stop", json={})
+    assert answer.status_code == 404
+    assert bound.post("/api/v1/cooldowns/web/resets", json={}).status_code == 201
+    assert bound.delete(f"/api/v1/requests/{asked}").status_code == 204
+    assert operator.post(f"/api/v1/sessions/{own}/stop").status_code == 202
+    there.home.write(change, "completed", "client", own)
+    operator.close()

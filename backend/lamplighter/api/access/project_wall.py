@@ -3,6 +3,9 @@
 All other callers are persons, or programs that a person trusts with every project.
 """
 
+from typing import Final
+
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from lamplighter.api import params
@@ -15,6 +18,10 @@ from lamplighter.domain.text import normalize_project
 from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.access import project_wall
+
+NOT_OPERATIONS: Final = (
+    f"This request changes the project {OPERATIONS}; the token is limited to another project."
+)
 
 
 async def project_bound(request: Request) -> str | None:
@@ -54,3 +61,9 @@ async def require_session(request: Request) -> None:
         existing = await sessions.get(api_context(request).db, number)
         if existing is None or existing.project != project:
             raise NotFound(f"Session {number} not found.")
+
+
+async def require_operations(request: Request) -> None:
+    """Raise 403 for a caller whose project is not the operational one."""
+    if not await reads_operations(request):
+        raise HTTPException(403, NOT_OPERATIONS)

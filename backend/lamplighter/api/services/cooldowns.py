@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
+from lamplighter.api.access.project_wall import require_operations
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page
@@ -51,7 +52,14 @@ async def uses(request: Request, query: shapes.UseQuery) -> Response:
     )
 
 
-@operation("POST", "/cooldowns/{name}/resets", "cooldowns:write", shapes.ResetOut, status=201)
+@operation(
+    "POST",
+    "/cooldowns/{name}/resets",
+    "cooldowns:write",
+    shapes.ResetOut,
+    status=201,
+    check=require_operations,
+)
 async def reset(request: Request, body: shapes.ResetIn) -> Response:
     """Reset the cooldowns of a service."""
     here, now = api_context(request), api_context(request).now()

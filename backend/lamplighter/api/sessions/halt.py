@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access.callers import actor_name, caller_of
+from lamplighter.api.access.project_wall import require_operations
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer
@@ -31,7 +32,14 @@ async def show(request: Request, query: common_shapes.NoParameters) -> Response:
     return await _halt_state(api_context(request))
 
 
-@operation("PUT", "/halt", "sessions:write", approval_shapes.HaltOut, body=approval_shapes.HaltIn)
+@operation(
+    "PUT",
+    "/halt",
+    "sessions:write",
+    approval_shapes.HaltOut,
+    body=approval_shapes.HaltIn,
+    check=require_operations,
+)
 async def pull(request: Request) -> Response:
     """Halt all rounds, sessions and actions."""
     here, by, now = api_context(request), _person(request), api_context(request).now()
@@ -54,7 +62,14 @@ async def pull(request: Request) -> Response:
         return answer({"halted": True, "pulled": [as_json(here, file)], "seq": 0})
 
 
-@operation("DELETE", "/halt", "sessions:write", approval_shapes.HaltOut, problems=(409,))
+@operation(
+    "DELETE",
+    "/halt",
+    "sessions:write",
+    approval_shapes.HaltOut,
+    problems=(409,),
+    check=require_operations,
+)
 async def release(request: Request) -> Response:
     """Resume after a halt."""
     here, by = api_context(request), _person(request)

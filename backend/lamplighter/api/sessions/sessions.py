@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
-from lamplighter.api.access.project_wall import require_session
+from lamplighter.api.access.project_wall import require_operations, require_session
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page, versioned
@@ -123,6 +123,7 @@ def _row(each: Session, waiting: Mapping[int, datetime]) -> dict[str, Any]:
     shapes.SessionOut,
     status=202,
     problems=(409,),
+    check=require_session,
 )
 async def stop(request: Request) -> Response:
     """Stop a running session."""
@@ -309,6 +310,7 @@ async def chain(request: Request) -> Response:
     shapes.EscalationOut,
     problems=(409,),
     deprecated_path="/escalations/{id:int}/settled",
+    check=require_operations,
 )
 async def settle(request: Request, body: common_shapes.Empty) -> Response:
     """Mark an escalation as handled."""
@@ -343,7 +345,14 @@ def _request_out(row: SessionRequest, *, whole: bool) -> dict[str, Any]:
     return serialize.request(row if whole else replace(row, prompt=""))
 
 
-@operation("DELETE", "/requests/{id:int}", "sessions:write", None, problems=(409,))
+@operation(
+    "DELETE",
+    "/requests/{id:int}",
+    "sessions:write",
+    None,
+    problems=(409,),
+    check=require_operations,
+)
 async def cancel(request: Request) -> Response:
     """Cancel a waiting request."""
     here = api_context(request)

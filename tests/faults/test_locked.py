@@ -129,3 +129,20 @@ def test_a_command_on_a_locked_database_fails_and_can_be_retried(
 
     assert done.returncode == 1
     assert "The database is not available" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["memory", "list"], ["backup"], ["login"]])
+def test_a_command_on_a_locked_database_without_a_log_names_the_lock(
+    home: Home, words: list[str]
+) -> None:
+    assert home.run("migrate").returncode == 0
+    with closing(driver.connect(str(home.path / "lamplighter.db"))) as holder:
+        holder.execute("PRAGMA journal_mode=DELETE")
+        holder.execute("BEGIN IMMEDIATE")
+        done = home.run(*words)
+        holder.execute("ROLLBACK")
+
+    assert done.returncode == (2 if words == ["backup"] else 1)
+    assert "is locked by another program. Try again" in done.stderr
+    assert "free space" not in done.stderr
+    assert home.run(*words).returncode == 0

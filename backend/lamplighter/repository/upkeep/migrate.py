@@ -133,6 +133,8 @@ class SqliteFile:
         damaged = isinstance(error, driver.DatabaseError)
         if damaged and not isinstance(error, driver.OperationalError):
             return f"{self} is damaged or not a database: {error}. Restore a backup."
+        if driver.is_busy(error):
+            return f"The database {self} is locked by another program. Try again in a moment."
         return (
             f"The database {self} cannot be used: {error}. Lamplighter needs a writable "
             "directory with free space. Set LAMPLIGHTER_HOME to another directory, or give this "

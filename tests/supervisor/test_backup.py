@@ -286,6 +286,19 @@ def test_backup_is_refused_without_a_database(home: Home) -> None:
     done = home.run("backup")
 
     assert (done.returncode, "nothing to back up" in done.stderr) == (2, True)
+
+
+def test_a_backup_reports_a_lost_database(home: Home) -> None:
+    assert home.run("migrate").returncode == 0
+    for each in home.path.glob("lamplighter.db*"):
+        each.unlink()
+
+    done = home.run("backup")
+
+    assert done.returncode == 2
+    assert "lamplighter.db is missing, but this home has been used before" in done.stderr
+    assert "Restore a backup" in done.stderr
+    assert not (home.path / "lamplighter.db").exists()
     assert not (home.path / "backups").exists()
     assert not list(home.path.glob("lamplighter.db*"))
 

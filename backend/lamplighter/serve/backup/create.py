@@ -20,7 +20,7 @@ from lamplighter.notebook import tree
 from lamplighter.repository.store import database, driver
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.repository.upkeep import copies, migrate
-from lamplighter.serve import file_replacement, home, home_lock
+from lamplighter.serve import database_file, file_replacement, home, home_lock
 from lamplighter.serve.backup import manifest
 from lamplighter.serve.push.keys import FILE as PUSH_KEY
 from lamplighter.supervisor.run.files import blocks
@@ -89,10 +89,11 @@ def interruption(message: str) -> Iterator[None]:
 
 
 def _back_up(settings: Settings, directory: Path, keep: int) -> Backup:
-    if not settings.home.is_dir() or migrate.revision_of(settings.database_url) is None:
-        raise Unavailable(f"There is nothing to back up: {settings.home} has no database yet.")
     if file_replacement.is_interrupted(settings.home):
         file_replacement.settle(settings)
+    database_file.refuse_lost_database(settings)
+    if not settings.home.is_dir() or migrate.revision_of(settings.database_url) is None:
+        raise Unavailable(f"There is nothing to back up: {settings.home} has no database yet.")
     with (
         home_lock.shared(settings.home),
         _kept_if_used(directory),

@@ -329,10 +329,17 @@ def test_an_agent_of_another_project_reads_no_incidents(
         number = answer.json()["alerts"][0]["incident_id"]
         operator.patch(f"{address}/incidents/{number}", json={"note": "The rack of the night"})
 
-    for path in ("/overview", "/services/mail"):
+    for path in ("/overview", "/services/mail", "/search?q=down&layers=event"):
         answer = stranger.get(f"/api/v1{path}")
         assert answer.status_code == 200
         assert "The rack" not in answer.text
+        assert "is down" not in answer.text
+    event = bound.get("/api/v1/events").json()["items"][0]["id"]
+    for path in ("/events", "/events/groups", "/events/density", f"/events/{event}"):
+        assert stranger.get(f"/api/v1{path}").status_code == 403
+        assert bound.get(f"/api/v1{path}").status_code == 200
+    reported = {"level": "info", "text": "The shop has a new lamp"}
+    assert stranger.post("/api/v1/events", json=reported).status_code == 201
     overview = stranger.get("/api/v1/overview").json()
     hidden = [overview[name] for name in ("incidents", "open_incidents", "repaired", "people")]
     assert hidden == [[], {}, [], []]

@@ -20,7 +20,7 @@ from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.access import project_wall
 
 NOT_OPERATIONS: Final = (
-    f"This request changes the project {OPERATIONS}; the token is limited to another project."
+    f"This belongs to the project {OPERATIONS}, and the token is limited to another project."
 )
 
 

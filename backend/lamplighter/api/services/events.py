@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from lamplighter.api import params
 from lamplighter.api.access.callers import caller_of
+from lamplighter.api.access.project_wall import require_operations
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.op import operation
 from lamplighter.api.responses import answer, page, versioned
@@ -25,13 +26,15 @@ from lamplighter.usecases.services import events as densities
 from lamplighter.usecases.services import events as report
 
 
-@operation("GET", "/events", "events:read", event_shapes.EventPage)
+@operation("GET", "/events", "events:read", event_shapes.EventPage, check=require_operations)
 async def index(request: Request, query: event_shapes.EventQuery) -> Response:
     """List events, newest first."""
     return await _list_events(request, query, events.page, serialize.event)
 
 
-@operation("GET", "/events/groups", "events:read", event_shapes.EventGroupPage)
+@operation(
+    "GET", "/events/groups", "events:read", event_shapes.EventGroupPage, check=require_operations
+)
 async def groups(request: Request, query: event_shapes.EventQuery) -> Response:
     """List groups of repeated events, most recent first."""
     return await _list_events(request, query, events.page_groups, _group)
@@ -48,7 +51,9 @@ async def _list_events(
     return page(request, [form(each) for each in found.items], found.position, seq)
 
 
-@operation("GET", "/events/density", "events:read", event_shapes.EventDensityOut)
+@operation(
+    "GET", "/events/density", "events:read", event_shapes.EventDensityOut, check=require_operations
+)
 async def density(request: Request, query: event_shapes.DensityQuery) -> Response:
     """Count events over time, by level."""
     here = api_context(request)
@@ -58,7 +63,9 @@ async def density(request: Request, query: event_shapes.DensityQuery) -> Respons
     return answer({**found.as_json(), "seq": seq})
 
 
-@operation("GET", "/events/{id:int}", "events:read", event_shapes.EventOut)
+@operation(
+    "GET", "/events/{id:int}", "events:read", event_shapes.EventOut, check=require_operations
+)
 async def show(request: Request) -> Response:
     """Read an event."""
     number = params.number(request)

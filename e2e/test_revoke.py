@@ -68,6 +68,10 @@ def test_a_session_is_revoked_by_keys_after_a_preview(page: Page, app: App, widt
 def test_an_agent_is_revoked_from_the_settings(page: Page, app: App) -> None:
     teach(app, page, "coder")
     page.goto(f"{app.url}/settings")
+    link = (
+        page.get_by_role("region", name="Agents").get_by_role("link", name="project").bounding_box()
+    )
+    assert (link or {})["height"] >= 24, "too small to tap beside the button"
     page.get_by_role("button", name="Revoke memories of agent coder").click()
 
     dialog = page.get_by_role("dialog", name="Revoke agent coder")

@@ -114,6 +114,20 @@ SMALL: Final = """() => {
 }"""
 
 
+# What a bar at the edge of the window covers is a target once it is scrolled to.
+ALONE: Final = """async (only) => {
+  const found = await axe.run(document, only);
+  const rule = found.violations.find((each) => each.id === "target-size");
+  for (const node of rule?.nodes ?? []) {
+    document.querySelector(node.target[0]).scrollIntoView({ block: "center" });
+    const again = await axe.run(node.target, { runOnly: ["target-size"] });
+    if (!again.violations.length) rule.nodes = rule.nodes.filter((each) => each !== node);
+  }
+  if (rule) scrollTo(0, 0);
+  return { violations: found.violations.filter((each) => each.nodes.length) };
+}"""
+
+
 @pytest.fixture
 def filled(app: App) -> App:
     """An app with rows of every kind."""
@@ -141,7 +155,7 @@ def violations(page: Page, rules: list[str]) -> list[str]:
         page.evaluate(AXE)
     # no rule reads what a preload fetches: there are no films and no sounds
     only = {"runOnly": rules, "resultTypes": ["violations"], "preload": False}
-    found: dict[str, Any] = page.evaluate("(only) => axe.run(document, only)", only)
+    found: dict[str, Any] = page.evaluate(ALONE, only)
     return [f"{each['id']}: {each['nodes'][0]['target']}" for each in found["violations"]]
 
 

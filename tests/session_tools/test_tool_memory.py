@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from gates import NOON, opened, told
@@ -11,11 +12,13 @@ from toolboxes import box, refused, used
 
 from confidences import UP, after
 from contexts import OPEN, WINDOW, context, ingesting, learning
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.memory.memory import Candidate, Category, Source, Trust
 from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.search.search import RecordedHit
-from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.sessions.session import ProfileLimits, Session
 from lamplighter.domain.sessions.transcript import Line
+from lamplighter.notebook.tree import NotebookTree
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories, trash
 from lamplighter.repository.memory.history import ChangeOrigin
@@ -25,6 +28,8 @@ from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.ingest import session_lines
 from lamplighter.usecases.memory.knowledge import save
 from lamplighter.usecases.memory.remember import remember
+from lamplighter.usecases.notebook.context import NotebookContext
+from lamplighter.usecases.notebook.sync import sync
 
 GONE = ChangeOrigin(cause="deleted", actor="operator")
 
@@ -295,3 +300,23 @@ async def elsewhere(db: Database, text: str, **more: str) -> int:
         **more,  # type: ignore[arg-type]
     )
     return (await save(context(db), said, window=WINDOW)).memory.id
+
+
+async def test_read_memory_returns_an_index_within_the_configured_limit(
+    db: Database, tmp_path: Path
+) -> None:
+    notebook = NotebookContext(db=db, now=lambda: NOON, redact=OPEN, tree=NotebookTree(tmp_path))
+    trusted = {"source": Source.OPERATOR, "trust": Trust.TRUSTED}
+    for at in range(20):
+        await kept(db, f"Keeps {at} parts", service=f"service-{at}", **trusted)
+    await sync(notebook)
+    session = await opened(db)
+    smaller = replace(Configuration(), profile=ProfileLimits(index_bytes=500))
+
+    whole = await used(box(db, session), "read_memory", page="MEMORY")
+    part = await used(box(db, session, active=smaller), "read_memory", page="MEMORY")
+
+    assert whole.structured is not None
+    assert part.structured is not None
+    assert len(whole.structured["content"]) > 500 >= len(part.structured["content"])
+    assert "pages in services/" in part.structured["content"]

@@ -94,7 +94,8 @@ class LocalKnowledge:
     async def page(self, project: str, path: str) -> str:
         """Return a page of the notebook, as far as the project reads it; raises NotFound."""
         here, session = self.here, self.speaker.session
-        found = await read_page(here.db, path, project, now=here.now())
+        cap = here.active.profile.index_bytes
+        found = await read_page(here.db, path, project, now=here.now(), cap=cap)
         if session is not None:
             asker = self._asker(session, ReadKnowledge.tool.name)
             await session_search.note_read(here, asker, path, found.memories)

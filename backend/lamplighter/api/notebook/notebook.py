@@ -118,11 +118,11 @@ async def _show(request: Request, here: ApiContext, path: str) -> Response:
             file = await asyncio.to_thread(here.notebook.tree.read, path)
         except (ValueError, OSError):
             file = None
-    text = (
-        (await read_page(here.db, path, project, now=here.now())).text
-        if file is None
-        else file.text
-    )
+    if file is None:
+        cap = here.active.profile.index_bytes
+        text = (await read_page(here.db, path, project, now=here.now(), cap=cap)).text
+    else:
+        text = file.text
     digest = "" if file is None else file.digest
     found = await _page(here, path, text, digest, hidden=project is not None)
     return answer(found, headers={"ETag": f'"{digest}"'})

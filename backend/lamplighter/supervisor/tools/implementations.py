@@ -168,7 +168,8 @@ async def read_memory(context: ToolContext, arguments: ReadMemory) -> ToolOutput
     number = require_one(arguments.id, arguments.page)
     if arguments.page is not None:
         here = context.gate.here
-        page = await read_page(here.db, arguments.page, asker.project, now=here.now())
+        cap = context.gate.active.profile.index_bytes
+        page = await read_page(here.db, arguments.page, asker.project, now=here.now(), cap=cap)
         await session_search.note_read(here, asker, arguments.page, page.memories)
         text = escape_markers(page.text)
         return ToolOutput(text=f"{NOTES}\n{text}", structured={"page": page.path, "content": text})

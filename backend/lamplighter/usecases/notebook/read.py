@@ -31,18 +31,23 @@ class ReadablePage:
 
 
 async def read_page(
-    db: Database, path: str, project: str | None = None, *, now: datetime | None = None
+    db: Database,
+    path: str,
+    project: str | None = None,
+    *,
+    now: datetime | None = None,
+    cap: int = INDEX_BYTES,
 ) -> ReadablePage:
     """Return a page; raises NotFound for any other path.
 
     `project` is the project that the reader is bound to: only its memories and global ones are
-    included, and people's text only on pages of the project. The index of a project leaves out
-    memories that have expired at `now`.
+    included, and people's text only on pages of the project. The index of a project has at most
+    `cap` bytes, and leaves out memories that have expired at `now`.
     """
     path = path.strip().removesuffix(ENDING)
     async with reading(db):
         if path == INDEX:
-            return ReadablePage(INDEX, await _index(db, project, now))
+            return ReadablePage(INDEX, await _index(db, project, now, cap))
         stored = (await pages.stored(db, [path])).get(path)
         found = (await pages.memories_on(db, [path]))[path] if stored else []
     if stored is None or not stored.text:
@@ -72,19 +77,21 @@ def _missing(path: str, project: str | None, *, has_pages: bool) -> NotFound:
     return NotFound(f"{text} It has no pages yet: saved memories add them.")
 
 
-async def _index(db: Database, project: str | None, now: datetime | None) -> str:
+async def _index(db: Database, project: str | None, now: datetime | None, cap: int) -> str:
     """Return the whole index, or the part that a project may see; raises NotFound."""
-    text = await _index_text(db, project, now)
+    text = await _index_text(db, project, now, cap)
     if not text:
         raise _missing(INDEX, project, has_pages=False)
     return text
 
 
-async def _index_text(db: Database, project: str | None, now: datetime | None) -> str:
+async def _index_text(
+    db: Database, project: str | None, now: datetime | None, cap: int = INDEX_BYTES
+) -> str:
     if project is not None:
-        return await project_index(db, project, cap=INDEX_BYTES, now=now)
+        return await project_index(db, project, cap=cap, now=now)
     stored = (await pages.stored(db, [INDEX])).get(INDEX)
-    return stored.text if stored else index_text(await index_facts(db), "", cap=INDEX_BYTES)
+    return stored.text if stored else index_text(await index_facts(db), "", cap=cap)
 
 
 async def project_index(db: Database, project: str, *, cap: int, now: datetime | None) -> str:

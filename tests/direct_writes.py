@@ -44,6 +44,24 @@ def allow(url: str, table: str) -> None:
     run(url, f"DROP TRIGGER refuse ON {table}" if is_postgres(url) else "DROP TRIGGER refuse")
 
 
+def delay(url: str, when: str) -> None:
+    """Let each row of `OPERATION ON table` take some milliseconds, until the trigger is dropped."""
+    if is_postgres(url):
+        run(
+            url,
+            "CREATE FUNCTION delay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            "PERFORM pg_sleep(0.003); RETURN NULL; END $$",
+            f"CREATE TRIGGER delay AFTER {when} FOR EACH ROW EXECUTE FUNCTION delay()",
+        )
+        return
+    run(url, f"CREATE TRIGGER delay AFTER {when} BEGIN SELECT hex(randomblob(400000)); END")
+
+
+def remove_delay(url: str, table: str) -> None:
+    """Remove the delay of a table."""
+    run(url, f"DROP TRIGGER delay ON {table}" if is_postgres(url) else "DROP TRIGGER delay")
+
+
 def noted(url: str) -> list[tuple[Any, ...]]:
     """Migrate two indexed memories to the newest revision; return the unindexed rows."""
     row = (

@@ -324,6 +324,8 @@ async def test_the_sweep_ends_only_processes_of_a_dead_supervisor(begin: Start) 
                 each.stdout.readline()
             count = await sweep()
             assert [each.wait(timeout=WAIT_SECONDS) for each in orphans] == [-signal.SIGKILL] * 2
+            for each in orphans:
+                each.communicate(timeout=WAIT_SECONDS)
             if count >= len(orphans):
                 break
 

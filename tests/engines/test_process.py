@@ -297,7 +297,7 @@ async def test_an_engine_and_its_children_do_not_outlive_a_killed_supervisor(
     await gone(warden, *pids)
 
 
-SWEEPS = 5
+SWEEPS = 50
 
 
 def marked(mark: str | None) -> Program:
